@@ -1,0 +1,53 @@
+"""The command ``python -m benchmarks``, run in the checkout."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def main() -> None:
+    os.environ.update(dict.fromkeys(THREADS, "1"))  # heard by libraries when they are imported
+    from benchmarks import calls, operations, report, startup
+
+    rows = {row.name: row for row in (*calls.ROWS, *startup.ROWS)}
+    arguments = _arguments(list(rows))
+    chosen = [rows[name] for name in arguments.row or rows]
+    measured = []
+    for row in chosen:
+        print(f"measuring {row.name}", file=sys.stderr)
+        measured.append((row, row.time()))
+    counted = operations.counts()
+
+    print(f"{report.machine()}\n")
+    print("Times on one thread, ours and the peer's taken in turns, the best of each:\n")
+    print(report.table(report.TIMES_HEAD, [report.times_row(*each) for each in measured]))
+    print("\nOperations:\n")
+    print(report.table(report.OPERATIONS_HEAD, map(report.operations_row, counted)))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(report.as_json(measured, counted), indent=2) + "\n")
+    missed = [row.name for row, times in measured if row.goal and times.ratio > row.goal]
+    if missed:
+        print(f"\nGoal missed: {', '.join(missed)}")
+
+
+def _arguments(names: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Times kane_dynamics against its peers."
+    )
+    parser.add_argument("row", nargs="*", help=f"measure only these: {', '.join(names)}")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    arguments = parser.parse_args()
+    unknown = sorted(set(arguments.row) - set(names))
+    if unknown:
+        parser.error(f"no row is named {', '.join(unknown)}; there are {', '.join(names)}")
+    return arguments
+
+
+if __name__ == "__main__":
+    main()

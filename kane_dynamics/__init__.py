@@ -1,0 +1,82 @@
+"""Robot dynamics by Kane's method: equations formulated for one robot, compiled and cached.
+
+>>> import kane_dynamics as kd
+>>> arm = kd.load("panda.urdf")                # doctest: +SKIP
+>>> arm.inverse_dynamics(q, u, udot)           # doctest: +SKIP
+
+Names are imported when they are first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kane_dynamics.dynamics import Dynamics, Energy, JointLimits, Momentum
+    from kane_dynamics.errors import (
+        ArgumentError,
+        CompileError,
+        KaneDynamicsError,
+        ModelError,
+        SingularError,
+    )
+    from kane_dynamics.loading import check, load
+    from kane_dynamics.robot.check import Finding
+    from kane_dynamics.robot.model import Inertia, Joint, Limits, Link, Mimic, Robot
+    from kane_dynamics.robot.urdf import read_urdf
+    from kane_dynamics.symbolic.program import Operations
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "kane_dynamics.dynamics": ("Dynamics", "Energy", "JointLimits", "Momentum"),
+    "kane_dynamics.errors": (
+        "ArgumentError",
+        "CompileError",
+        "KaneDynamicsError",
+        "ModelError",
+        "SingularError",
+    ),
+    "kane_dynamics.loading": ("check", "load"),
+    "kane_dynamics.robot.check": ("Finding",),
+    "kane_dynamics.robot.model": ("Inertia", "Joint", "Limits", "Link", "Mimic", "Robot"),
+    "kane_dynamics.robot.urdf": ("read_urdf",),
+    "kane_dynamics.symbolic.program": ("Operations",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "ArgumentError",
+    "CompileError",
+    "Dynamics",
+    "Energy",
+    "Finding",
+    "Inertia",
+    "Joint",
+    "JointLimits",
+    "KaneDynamicsError",
+    "Limits",
+    "Link",
+    "Mimic",
+    "ModelError",
+    "Momentum",
+    "Operations",
+    "Robot",
+    "SingularError",
+    "check",
+    "load",
+    "read_urdf",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'kane_dynamics' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

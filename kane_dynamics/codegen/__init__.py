@@ -1,0 +1,101 @@
+"""Programs into fast callables, compiled once and kept on disk."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Literal
+
+from kane_dynamics.codegen.backend_c import compiled_function
+from kane_dynamics.codegen.backend_numpy import PythonFunction
+from kane_dynamics.codegen.cache import Cache, CacheChoice, open_cache
+from kane_dynamics.codegen.compiler import find_compiler, missing_compiler
+from kane_dynamics.codegen.identity import digest, package_identity
+from kane_dynamics.codegen.kernel_c import REAL
+from kane_dynamics.codegen.notice import warn_once
+from kane_dynamics.errors import ArgumentError, CompileError
+from kane_dynamics.symbolic.c import statements
+from kane_dynamics.symbolic.numpy import python_source
+from kane_dynamics.symbolic.program import Program, Signature
+
+__all__ = ["Backend", "CacheChoice", "compile_program"]
+
+Backend = Literal["auto", "c", "numpy"]
+
+
+def compile_program(
+    key: str,
+    make: Callable[[], Program],
+    signature: Signature,
+    backend: Backend = "auto",
+    cache: CacheChoice = True,
+) -> Callable[..., Any]:
+    """A callable that evaluates a program: arrays in, array out.
+
+    It takes one array for each input, ``(size,)`` for one state or ``(N, size)`` for many; an
+    input with one state among others with many holds for all of them. It returns a new float64
+    array of the program's shape, with ``N`` in front for many states; for one state of a program
+    of shape ``()``, a float. Compilation waits for the first call, separately for one state and
+    for many.
+
+    Parameters
+    ----------
+    key : str
+        Digest of everything the program depends on, besides this package.
+    make : callable
+        Derives the program; called only when the cache holds nothing under the key.
+    signature : Signature
+        Name, inputs and shape of the program.
+    backend : {"auto", "c", "numpy"}
+        ``"c"`` compiles with the machine's C compiler, ``"numpy"`` never does, ``"auto"``
+        compiles where it can and says so once where it cannot.
+    cache : bool or path
+        True for the user's cache directory, False for none, or a directory.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such backend, or `cache` is not of the types above.
+    CompileError
+        If ``"c"`` is asked for and there is no compiler that works.
+    """
+    if backend not in ("auto", "c", "numpy"):
+        raise ArgumentError(f'backend must be "auto", "c" or "numpy", got {backend!r}')
+    kept = open_cache(cache)
+    whole_key = digest(key, repr(signature), package_identity())
+
+    def in_python() -> str:
+        return _text("python", whole_key, kept, lambda: python_source(make()))
+
+    @functools.cache
+    def in_c() -> str:
+        return _text("c", whole_key, kept, lambda: "\n".join(statements(make(), REAL)))
+
+    slow = PythonFunction(signature, in_python)
+
+    def substitute(error: CompileError) -> Callable[..., Any]:
+        if backend == "c":
+            raise error
+        warn_once("backend", f"{error}; NumPy is used instead, which is much slower")
+        return slow
+
+    if backend == "numpy":
+        return slow
+    compiler = find_compiler()
+    if compiler is None:
+        return substitute(CompileError(missing_compiler()))
+    try:
+        return compiled_function(whole_key, in_c, signature, compiler, kept, substitute)
+    except CompileError as error:
+        return substitute(error)
+
+
+def _text(language: str, key: str, cache: Cache, derive: Callable[[], str]) -> str:
+    """Source text from the cache, else derived and kept."""
+    entry = digest(language, key)
+    content = cache.read(entry)
+    if content is not None:
+        return content.decode()
+    text = derive()
+    cache.write(entry, text.encode())
+    return text

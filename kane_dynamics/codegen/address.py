@@ -1,0 +1,83 @@
+"""Compiled functions as addresses, for compiled code that calls them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+
+from kane_dynamics.codegen import _text
+from kane_dynamics.codegen.backend_c import _Forms
+from kane_dynamics.codegen.cache import CacheChoice, open_cache
+from kane_dynamics.codegen.compiler import Compiler, find_compiler, missing_compiler
+from kane_dynamics.codegen.identity import digest, machine_identity, package_identity
+from kane_dynamics.codegen.kernel_c import REAL
+from kane_dynamics.codegen.shared_object import load_function
+from kane_dynamics.errors import CompileError
+from kane_dynamics.symbolic.c import statements
+from kane_dynamics.symbolic.program import Program, Signature
+
+
+def state_address(
+    key: str, make: Callable[[], Program], signature: Signature, cache: CacheChoice
+) -> int:
+    """Address of a program of one state: ``void f(const double *const *in, double *result)``.
+
+    Parameters
+    ----------
+    key, make, signature, cache
+        As in `compile_program`, with which entries of the cache are shared.
+
+    Raises
+    ------
+    CompileError
+        If there is no compiler that works.
+    """
+    kept = open_cache(cache)
+    whole_key = digest(key, repr(signature), package_identity())
+
+    def in_c() -> str:
+        return _text("c", whole_key, kept, lambda: "\n".join(statements(make(), REAL)))
+
+    return _Forms(whole_key, in_c, signature, _compiler(), kept).address("state")
+
+
+def source_address(
+    source: str, symbol: str, flags: Sequence[str], name: str, cache: CacheChoice
+) -> int:
+    """Address of a function of a C file.
+
+    Parameters
+    ----------
+    source : str
+        Complete C text.
+    symbol : str
+        Name of the function.
+    flags : sequence of str
+        Flags of the compiler, besides those for a shared object of this machine.
+    name : str
+        What is compiled, for messages.
+    cache
+        As in `compile_program`.
+
+    Raises
+    ------
+    CompileError
+        If there is no compiler that works.
+    """
+    compiler, kept = _compiler(), open_cache(cache)
+    entry = digest("source", source, *flags, machine_identity(), compiler.identity)
+    code = kept.read(entry)
+    if code is not None:
+        with contextlib.suppress(CompileError):
+            return load_function(code, symbol)
+    code = compiler.compile(source, flags, name)
+    address = load_function(code, symbol)
+    kept.write(entry, code)
+    return address
+
+
+def _compiler() -> Compiler:
+    compiler = find_compiler()
+    if compiler is None:
+        raise CompileError(missing_compiler())
+    return compiler

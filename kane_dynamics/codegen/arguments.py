@@ -1,0 +1,147 @@
+"""Arguments of compiled functions: conversion to float64 arrays, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane_dynamics.errors import ArgumentError
+from kane_dynamics.symbolic.program import Signature
+
+QUATERNION_TOLERANCE = 1e-3
+"""Largest accepted distance of a unit quaternion's norm from one; the same stands in call.c."""
+
+_REAL_KINDS = "fiu"
+
+FloatArray = NDArray[np.float64]
+
+
+def prepare(
+    signature: Signature, given: Sequence[Any], named: Mapping[str, Any]
+) -> tuple[FloatArray, ...]:
+    """Checked arguments as float64 arrays in C order, each ``(size,)`` or ``(N, size)``.
+
+    Parameters
+    ----------
+    signature : Signature
+        The function that is called.
+    given : sequence
+        Positional arguments.
+    named : mapping
+        Keyword arguments.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is missing, has the wrong type or shape, is not finite, or holds a
+        quaternion that is not of unit length; or if batches differ in their number of states.
+    """
+    arrays = tuple(
+        _real_array(signature, position, value)
+        for position, value in enumerate(_in_order(signature, given, named))
+    )
+    _check_counts(signature, arrays)
+    for position, array in enumerate(arrays):
+        _check_finite(signature, position, array)
+    for position, offset in quaternion_positions(signature):
+        _check_unit(signature, position, offset, arrays[position])
+    return arrays
+
+
+def input_names(signature: Signature) -> tuple[str, ...]:
+    """Names of the inputs, in order."""
+    return tuple(entry.name for entry in signature.inputs)
+
+
+def quaternion_positions(signature: Signature) -> tuple[tuple[int, int], ...]:
+    """Index of the input and offset in it, for each unit quaternion."""
+    names = input_names(signature)
+    return tuple((names.index(name), offset) for name, offset in signature.quaternions)
+
+
+def count_of(arrays: Sequence[FloatArray]) -> int | None:
+    """Number of states of prepared arguments, ``None`` for a single state."""
+    return next((len(array) for array in arrays if array.ndim == 2), None)
+
+
+def _in_order(
+    signature: Signature, given: Sequence[Any], named: Mapping[str, Any]
+) -> tuple[Any, ...]:
+    names = input_names(signature)
+    call = f"{signature.name}({', '.join(names)})"
+    if len(given) > len(names):
+        raise ArgumentError(f"{call} takes {len(names)} arguments, got {len(given)}")
+    values = dict(zip(names, given, strict=False))
+    for name, value in named.items():
+        if name not in names:
+            raise ArgumentError(f"{call} has no argument named {name}")
+        if name in values:
+            raise ArgumentError(f"{call} got {name} twice")
+        values[name] = value
+    missing = [name for name in names if name not in values]
+    if missing:
+        raise ArgumentError(f"{call} misses {' and '.join(missing)}")
+    return tuple(values[name] for name in names)
+
+
+def _real_array(signature: Signature, position: int, value: Any) -> FloatArray:
+    entry = signature.inputs[position]
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise ArgumentError(
+            f"{signature.name}: {entry.name} must be an array of real numbers"
+        ) from error
+    if array.dtype.kind not in _REAL_KINDS and array.size:
+        raise ArgumentError(
+            f"{signature.name}: {entry.name} must hold real numbers, got {array.dtype}"
+        )
+    if array.ndim not in (1, 2) or array.shape[-1] != entry.size:
+        raise ArgumentError(
+            f"{signature.name}: {entry.name} must have shape ({entry.size},) or "
+            f"(N, {entry.size}), got {array.shape}"
+        )
+    with np.errstate(over="ignore"):
+        return np.require(array, np.float64, ("C", "A", "E"))
+
+
+def _check_counts(signature: Signature, arrays: Sequence[FloatArray]) -> None:
+    batches = [
+        (name, len(array))
+        for name, array in zip(input_names(signature), arrays, strict=True)
+        if array.ndim == 2
+    ]
+    for name, count in batches[1:]:
+        first, expected = batches[0]
+        if count != expected:
+            raise ArgumentError(
+                f"{signature.name}: {first} and {name} have {expected} and {count} states"
+            )
+
+
+def _check_finite(signature: Signature, position: int, array: FloatArray) -> None:
+    finite = np.isfinite(array)
+    if finite.all():
+        return
+    where = tuple(int(index) for index in np.argwhere(~finite)[0])
+    entry = ", ".join(str(index) for index in where)
+    raise ArgumentError(
+        f"{signature.name}: {signature.inputs[position].name}[{entry}] is {array[where]}; "
+        "every entry must be finite"
+    )
+
+
+def _check_unit(signature: Signature, position: int, offset: int, array: FloatArray) -> None:
+    rows = np.atleast_2d(array)
+    norms = np.linalg.norm(rows[:, offset : offset + 4], axis=1)
+    wrong = np.flatnonzero(~(np.abs(norms - 1.0) <= QUATERNION_TOLERANCE))
+    if not len(wrong):
+        return
+    row = f"{wrong[0]}, " if array.ndim == 2 else ""
+    raise ArgumentError(
+        f"{signature.name}: {signature.inputs[position].name}[{row}{offset}:{offset + 4}] "
+        f"must be a unit quaternion, its norm is {norms[wrong[0]]}"
+    )

@@ -1,0 +1,110 @@
+"""Functions compiled by the machine's C compiler, each form when it is first called."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kane_dynamics.codegen.arguments import prepare, quaternion_positions
+from kane_dynamics.codegen.cache import Cache
+from kane_dynamics.codegen.caller import kernel_type
+from kane_dynamics.codegen.compiler import Compiler
+from kane_dynamics.codegen.identity import digest, machine_identity, package_identity
+from kane_dynamics.codegen.kernel_c import BATCH_SYMBOL, STATE_SYMBOL, batch_source, state_source
+from kane_dynamics.codegen.shared_object import load_function
+from kane_dynamics.errors import CompileError
+from kane_dynamics.symbolic.program import Signature
+
+_FORMS = {"state": (STATE_SYMBOL, state_source), "batch": (BATCH_SYMBOL, batch_source)}
+
+# Functions come in pieces short enough that the highest level costs little more than lower ones.
+_FLAGS = ("-O3",)
+
+Substitute = Callable[[CompileError], Callable[..., Any]]
+
+
+def compiled_function(
+    key: str,
+    statements: Callable[[], str],
+    signature: Signature,
+    compiler: Compiler,
+    cache: Cache,
+    substitute: Substitute,
+) -> Callable[..., Any]:
+    """A callable around a function that is compiled when it is first called.
+
+    Parameters
+    ----------
+    key : str
+        Digest of everything the statements depend on.
+    statements : callable
+        Returns the statements in C, one a line; called only when they have to be compiled.
+    signature : Signature
+        Name, inputs and result.
+    compiler : Compiler
+        The compiler to use.
+    cache : Cache
+        Where compiled functions are kept.
+    substitute : callable
+        Told why the statements could not be compiled, returns what is called instead from then
+        on, or raises an error.
+
+    Raises
+    ------
+    CompileError
+        If the extension that calls compiled functions cannot be made.
+    """
+    forms = _Forms(key, statements, signature, compiler, cache)
+
+    def load(form: str) -> int | Callable[..., Any]:
+        try:
+            return forms.address(form)
+        except CompileError as error:
+            return substitute(error)
+
+    return kernel_type(compiler, cache)(
+        name=signature.name,
+        sizes=tuple(entry.size for entry in signature.inputs),
+        shape=tuple(signature.shape),
+        quaternions=quaternion_positions(signature),
+        prepare=functools.partial(prepare, signature),
+        load=load,
+    )
+
+
+@dataclass
+class _Forms:
+    """The compiled forms of a function: of one state, and of many."""
+
+    key: str
+    statements: Callable[[], str]
+    signature: Signature
+    compiler: Compiler
+    cache: Cache
+    _addresses: dict[str, int] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def address(self, form: str) -> int:
+        with self._lock:
+            if form not in self._addresses:
+                self._addresses[form] = self._load(form)
+            return self._addresses[form]
+
+    def _load(self, form: str) -> int:
+        symbol, source = _FORMS[form]
+        entry = digest(
+            form, self.key, package_identity(), machine_identity(), self.compiler.identity
+        )
+        code = self.cache.read(entry)
+        if code is not None:
+            with contextlib.suppress(CompileError):
+                return load_function(code, symbol)
+        text = source(self.signature, self.statements().splitlines())
+        code = self.compiler.compile(text, _FLAGS, self.signature.name)
+        address = load_function(code, symbol)
+        self.cache.write(entry, code)
+        return address

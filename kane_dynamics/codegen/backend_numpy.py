@@ -1,0 +1,80 @@
+"""Functions evaluated in Python: numbers for one state, NumPy columns for many."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kane_dynamics.codegen.arguments import FloatArray, count_of, prepare
+from kane_dynamics.symbolic.program import Signature
+
+
+def _sign(x: float) -> float:
+    return float((x > 0.0) - (x < 0.0))
+
+
+_NUMBER_FUNCTIONS = (math.sin, math.cos, _sign, math.sqrt)
+_COLUMN_FUNCTIONS = (np.sin, np.cos, np.sign, np.sqrt)
+
+Evaluate = Callable[..., list[Any]]
+
+
+class PythonFunction:
+    """A function of the robot's state, from the text of a Python function.
+
+    Parameters
+    ----------
+    signature : Signature
+        Its name, inputs and result.
+    source : callable
+        Returns the text; called at the first evaluation.
+    """
+
+    def __init__(self, signature: Signature, source: Callable[[], str]) -> None:
+        self.__name__ = signature.name
+        self._signature = signature
+        self._source = source
+        self._evaluate: Evaluate | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self, *given: Any, **named: Any) -> FloatArray | float:
+        arrays = prepare(self._signature, given, named)
+        evaluate = self._evaluate or self._define()
+        count = count_of(arrays)
+        if count is None:
+            return self._one(evaluate, arrays)
+        return self._many(evaluate, arrays, count)
+
+    def __repr__(self) -> str:
+        return f"<Python function {self.__name__}>"
+
+    def _define(self) -> Evaluate:
+        with self._lock:
+            if self._evaluate is None:
+                names: dict[str, Any] = {}
+                code = compile(self._source(), f"<{self.__name__}>", "exec")
+                exec(code, names)
+                self._evaluate = names[self.__name__]
+            return self._evaluate
+
+    def _one(self, evaluate: Evaluate, arrays: Sequence[FloatArray]) -> FloatArray | float:
+        try:
+            values = evaluate(*(array.tolist() for array in arrays), *_NUMBER_FUNCTIONS)
+        except (ArithmeticError, ValueError):
+            # Python refuses to divide by zero, where NumPy and C give inf or nan.
+            values = self._many(evaluate, arrays, 1).ravel().tolist()
+        shape = self._signature.shape
+        return np.array(values, np.float64).reshape(shape) if shape else float(values[0])
+
+    def _many(self, evaluate: Evaluate, arrays: Sequence[FloatArray], count: int) -> FloatArray:
+        # Entries of a single state stay NumPy's numbers, which may be divided by zero.
+        columns = [np.ascontiguousarray(array.T) for array in arrays]
+        result = np.empty((count, self._signature.size))
+        with np.errstate(all="ignore"):
+            for position, value in enumerate(evaluate(*columns, *_COLUMN_FUNCTIONS)):
+                result[:, position] = value
+        return result.reshape((count, *self._signature.shape))

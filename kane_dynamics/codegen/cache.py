@@ -1,0 +1,194 @@
+"""The cache on disk: checked bytes under a key, and never a reason to fail.
+
+An entry is one file: a line of JSON that says what follows, then the content. It appears under its
+name whole or not at all, and what does not match its own first line is as good as absent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import stat
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Union
+
+from kane_dynamics.codegen.notice import warn_once
+from kane_dynamics.errors import ArgumentError
+
+FORMAT = "kane_dynamics cache 1"
+
+BUDGET = 512 * 2**20
+"""Bytes that all entries may take; beyond, those unused for longest are removed."""
+
+CacheChoice = Union[bool, str, "os.PathLike[str]"]
+
+_ENTRY = re.compile(r"[0-9a-f]{64}\.entry")
+_UNFINISHED = ".unfinished-"
+_UNFINISHED_AGE = 3600.0  # s
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Entries in a directory; without a directory nothing is kept.
+
+    Attributes
+    ----------
+    directory : Path or None
+        A directory that belongs to the user and that nobody else can write.
+    """
+
+    directory: Path | None
+
+    def read(self, key: str) -> bytes | None:
+        """The content stored under a key; ``None`` when there is none that can be trusted."""
+        if self.directory is None:
+            return None
+        try:
+            return _read_entry(self.directory / f"{key}.entry", key)
+        except OSError:
+            return None
+
+    def write(self, key: str, content: bytes) -> None:
+        """Store content under a key; where that fails, one warning is all that happens."""
+        if self.directory is None:
+            return
+        first = json.dumps(_header(key, content)).encode()
+        try:
+            _write_whole(self.directory / f"{key}.entry", first + b"\n" + content)
+            _prune(self.directory)
+        except OSError as error:
+            warn_once(
+                f"cache {self.directory}",
+                f"the cache {self.directory} cannot be written: {error.strerror or error}; "
+                "compiled functions are not kept",
+            )
+
+
+def open_cache(choice: CacheChoice) -> Cache:
+    """The cache a user asks for.
+
+    Parameters
+    ----------
+    choice : bool or path
+        True for ``kane_dynamics`` in ``$XDG_CACHE_HOME`` or ``~/.cache``; a directory, made when
+        it does not exist; False to keep nothing.
+
+    Returns
+    -------
+    Cache
+        Without a directory if the one asked for cannot be made or is not safe; the reason is
+        logged once.
+
+    Raises
+    ------
+    ArgumentError
+        If `choice` is neither.
+    """
+    if choice is False:
+        return Cache(None)
+    if not isinstance(choice, (bool, str, os.PathLike)) or choice == "":
+        raise ArgumentError(f"cache must be True, False or a directory, got {choice!r}")
+    try:
+        named = _standard_directory() if isinstance(choice, bool) else Path(choice)
+        directory = named.expanduser().absolute()
+        with contextlib.suppress(FileExistsError):
+            directory.mkdir(mode=0o700, parents=True)
+        fault = _fault_of(directory)
+    except (OSError, RuntimeError) as error:
+        fault = f"the cache cannot be used: {error}"
+    if fault is None:
+        return Cache(directory)
+    warn_once(f"cache {choice}", f"{fault}; compiled functions are not kept")
+    return Cache(None)
+
+
+def _standard_directory() -> Path:
+    """``kane_dynamics`` in the user's cache directory; a relative one is to be ignored (XDG)."""
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (named if named.is_absolute() else Path.home() / ".cache") / "kane_dynamics"
+
+
+def _fault_of(directory: Path) -> str | None:
+    """Why a directory is not safe to load code from; ``None`` if it is."""
+    status = directory.stat()
+    if not stat.S_ISDIR(status.st_mode):
+        return f"the cache {directory} is not a directory"
+    # A link is as good as its target, unless somebody else has laid it.
+    if not (_is_own(status) and _is_own(directory.lstat())):
+        return f"the cache {directory} belongs to another user"
+    if _others_may_write(status):
+        return f"the cache {directory} can be written by other users (chmod go-w mends that)"
+    return None
+
+
+def _is_own(status: os.stat_result) -> bool:
+    return os.name != "posix" or status.st_uid == os.getuid()
+
+
+def _others_may_write(status: os.stat_result) -> bool:
+    return os.name == "posix" and bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+
+
+def _header(key: str, content: bytes) -> dict[str, str]:
+    return {"format": FORMAT, "key": key, "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def _read_entry(path: Path, key: str) -> bytes | None:
+    """The content of an entry that is the user's own and matches its header."""
+    with open(os.open(path, _READ), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_size > BUDGET:
+            return None
+        if not _is_own(status) or _others_may_write(status):
+            return None
+        first, _, content = file.read().partition(b"\n")
+        try:
+            genuine = json.loads(first) == _header(key, content)
+        except (ValueError, RecursionError):
+            genuine = False
+        if not genuine:
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path, follow_symlinks=False)
+        return content
+
+
+def _write_whole(path: Path, entry: bytes) -> None:
+    """Write under another name, then rename: readers see all of it or nothing."""
+    descriptor, name = tempfile.mkstemp(prefix=_UNFINISHED, dir=path.parent)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(entry)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _prune(directory: Path) -> None:
+    """Remove abandoned files, and the entries unused for longest beyond the budget."""
+    entries: list[tuple[float, int, str]] = []
+    with os.scandir(directory) as files:
+        for file in files:
+            with contextlib.suppress(FileNotFoundError):
+                status = file.stat(follow_symlinks=False)
+                age = time.time() - status.st_mtime
+                if _ENTRY.fullmatch(file.name):
+                    entries.append((age, status.st_size, file.path))
+                elif file.name.startswith(_UNFINISHED) and age > _UNFINISHED_AGE:
+                    os.unlink(file.path)
+    excess = sum(size for _, size, _ in entries) - BUDGET
+    for _, size, path in sorted(entries, reverse=True):
+        if excess <= 0:
+            break
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        excess -= size

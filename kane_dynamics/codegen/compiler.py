@@ -1,0 +1,152 @@
+"""The machine's C compiler: finding it, knowing it again, and running it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kane_dynamics.errors import CompileError
+
+TIME_LIMIT = 300.0
+"""Seconds after which a compilation is given up."""
+
+_FLAGS = (
+    "-std=gnu11",
+    "-fPIC",
+    "-shared",
+    "-pipe",
+    "-w",
+    "-fvisibility=hidden",
+    "-fno-math-errno",
+    "-ffp-contract=fast",
+)
+# Extensions find the interpreter's functions when they are loaded.
+_PLATFORM_FLAGS = ("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()
+_NATIVE = "-march=native"
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C compiler: the words of its command, the first of them an absolute path."""
+
+    command: tuple[str, ...]
+
+    @property
+    def identity(self) -> str:
+        """What changes when the compiler changes; found without running it."""
+        parts = [repr(self.command)]
+        for word in self.command:
+            found = shutil.which(word)
+            if found:
+                path = os.path.realpath(found)
+                status = os.stat(path)
+                parts.append(f"{path} {status.st_size} {status.st_mtime_ns}")
+        return "\n".join(parts)
+
+    def compile(self, source: str, flags: Sequence[str], name: str) -> bytes:
+        """The shared object made from C text.
+
+        Parameters
+        ----------
+        source : str
+            Complete C text.
+        flags : sequence of str
+            Flags of the compiler, besides those for a shared object of this machine.
+        name : str
+            What is compiled, for messages.
+
+        Raises
+        ------
+        CompileError
+            If the compiler cannot be run, fails, or takes longer than `TIME_LIMIT` seconds.
+        """
+        try:
+            with tempfile.TemporaryDirectory(prefix="kane_dynamics-") as directory:
+                text = Path(directory, "source.c")
+                text.write_text(source, encoding="utf-8")
+                result = Path(directory, "result.so")
+                command = [*self.command, *_FLAGS, *_PLATFORM_FLAGS, *flags]
+                files = ["-o", str(result), str(text), "-lm"]
+                failure = _run([*command, _NATIVE, *files], directory)
+                if failure is not None and _NATIVE in failure:
+                    failure = _run([*command, *files], directory)
+                if failure is not None:
+                    raise CompileError(f"{self.command[0]} could not compile {name}: {failure}")
+                return result.read_bytes()
+        except OSError as error:
+            raise CompileError(f"{self.command[0]} could not compile {name}: {error}") from error
+
+
+def find_compiler() -> Compiler | None:
+    """The compiler named by ``$CC``, else cc, gcc or clang on the path; ``None`` without one."""
+    if os.name != "posix":
+        return None
+    named = os.environ.get("CC", "").strip()
+    try:
+        choices = [shlex.split(named)] if named else [["cc"], ["gcc"], ["clang"]]
+    except ValueError:
+        return None
+    for words in choices:
+        found = shutil.which(words[0])
+        if found:
+            return Compiler((os.path.abspath(found), *words[1:]))
+    return None
+
+
+def missing_compiler() -> str:
+    """Why there is no compiler, and what to do."""
+    named = os.environ.get("CC", "").strip()
+    if named:
+        return f"the C compiler that $CC names, {named!r}, was not found"
+    return "no C compiler (cc, gcc or clang) was found on the path; install one, such as gcc"
+
+
+def python_headers() -> Path | None:
+    """The directory of ``Python.h``, ``None`` where it is not installed."""
+    directory = Path(sysconfig.get_path("include"))
+    return directory if (directory / "Python.h").is_file() else None
+
+
+def _run(command: Sequence[str], directory: str) -> str | None:
+    """Run the compiler; its first message on failure, ``None`` on success."""
+    process = subprocess.Popen(
+        command,
+        cwd=directory,
+        env={**os.environ, "LC_ALL": "C", "TMPDIR": directory},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        _, messages = process.communicate(timeout=TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        _stop(process)
+        return f"it took longer than {TIME_LIMIT:g} s"
+    except BaseException:
+        _stop(process)
+        raise
+    return None if process.returncode == 0 else _first_message(messages, process.returncode)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End the compiler with the processes it has started, which share its process group."""
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _first_message(messages: bytes, returncode: int) -> str:
+    lines = [line for line in messages.decode(errors="replace").splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line]
+    return (errors or lines or [f"it ended with status {returncode}"])[0].strip()

@@ -1,0 +1,344 @@
+"""`Dynamics`: the equations of one robot as functions, arrays in and arrays out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kane_dynamics.codegen import Backend, CacheChoice, compile_program
+from kane_dynamics.codegen.arguments import prepare
+from kane_dynamics.errors import ArgumentError
+from kane_dynamics.kane.programs import PROGRAMS, Equations, program, signature
+from kane_dynamics.robot.model import Robot
+from kane_dynamics.robot.names import unknown_name
+from kane_dynamics.robot.tree import Tree
+from kane_dynamics.symbolic.c import c_source
+from kane_dynamics.symbolic.latex import latex_source
+from kane_dynamics.symbolic.numpy import python_module
+from kane_dynamics.symbolic.program import Input, Operations, Program, Signature
+from kane_dynamics.symbolic.sympy import sympy_equations
+
+Array = NDArray[np.float64]
+Function = Callable[..., Array]
+Wrenches = Mapping[str, ArrayLike]
+
+
+def _compiled(name: str) -> cached_property[Function]:
+    """A function of the robot, made when it is first used."""
+    return cached_property(lambda dynamics: dynamics._function(name))
+
+
+class Energy(NamedTuple):
+    """Kinetic and potential energy in joules: numbers, or arrays (N,) for a batch."""
+
+    kinetic: Any
+    potential: Any
+
+
+class Momentum(NamedTuple):
+    """Linear momentum (kg m/s) and angular momentum about the world's origin (kg m²/s)."""
+
+    linear: Array
+    angular: Array
+
+
+class JointLimits(NamedTuple):
+    """Limits of the moving joints, an entry each, infinite where the robot gives none."""
+
+    lower: Array
+    upper: Array
+    velocity: Array
+    effort: Array
+
+
+class Dynamics:
+    """Equations of motion of a robot.
+
+    Made by `kane_dynamics.load`. Every function takes one state ``(n,)`` or a batch ``(N, n)`` for
+    each argument and returns the same rank; a single state given with a batch holds for all of it.
+    Equations are derived, compiled and cached when they are first needed. Units are SI; the world
+    is the frame of the robot's root link.
+
+    Parameters
+    ----------
+    robot : Robot
+    tree : Tree
+        The bodies of the robot that move.
+    gravity : (float, float, float)
+        Acceleration of gravity in the world, m/s².
+    backend, cache
+        As in `kane_dynamics.load`.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        tree: Tree,
+        gravity: tuple[float, float, float],
+        backend: Backend = "auto",
+        cache: CacheChoice = True,
+    ) -> None:
+        self._robot = robot
+        self._tree = tree
+        self._equations = Equations(tree, gravity)
+        self._backend: Backend = backend
+        self._cache = cache
+        self._functions: dict[tuple[str, tuple[str, ...]], Function] = {}
+
+    def __repr__(self) -> str:
+        return f"<Dynamics of {self._robot.name}: {self.dof} speeds, joints {self.joint_names}>"
+
+    # ------------------------------------------------------------------------------ what it is
+    @property
+    def robot(self) -> Robot:
+        """The robot as it was read."""
+        return self._robot
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The joints that move by themselves, in the order of the URDF and of every vector."""
+        return self._tree.joint_names
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """A name for every entry of q."""
+        return self._tree.coordinate_names
+
+    @property
+    def speed_names(self) -> tuple[str, ...]:
+        """A name for every entry of u, udot and tau."""
+        return self._tree.speed_names
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """The links whose pose and Jacobian can be asked for."""
+        return tuple(name for name, _ in self._tree.frames)
+
+    @property
+    def dof(self) -> int:
+        """Number of generalized speeds."""
+        return self._tree.nu
+
+    @property
+    def nq(self) -> int:
+        """Number of generalized coordinates."""
+        return self._tree.nq
+
+    @cached_property
+    def limits(self) -> JointLimits:
+        """Limits of `joint_names`, as the robot gives them."""
+        given = [self._robot.joint(name).limits for name in self.joint_names]
+        lower = [-np.inf if each is None else each.lower for each in given]
+        others = [
+            [np.inf if each is None else getattr(each, which) for each in given]
+            for which in ("upper", "velocity", "effort")
+        ]
+        return JointLimits(*(np.array(column) for column in (lower, *others)))
+
+    # ------------------------------------------------------------------------------- functions
+    def inverse_dynamics(
+        self, q: ArrayLike, u: ArrayLike, udot: ArrayLike, wrenches: Wrenches | None = None
+    ) -> Array:
+        """Torques (N m) and forces (N) that produce the accelerations udot.
+
+        Parameters
+        ----------
+        q : array (nq,) or (N, nq)
+            Coordinates, rad and m.
+        u, udot : array (dof,) or (N, dof)
+            Speeds and accelerations.
+        wrenches : dict from link name to array (6,) or (N, 6), optional
+            Force (N), then torque (N m), that the surroundings exert on a link; world-aligned,
+            at the link's origin.
+
+        Examples
+        --------
+        >>> import kane_dynamics as kd
+        >>> arm = kd.load('''<robot name="r"><link name="base"/><link name="rod"><inertial>
+        ... <origin xyz="1 0 0"/><mass value="2"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0"
+        ... izz="0.5"/></inertial></link><joint name="j" type="continuous"><parent link="base"/>
+        ... <child link="rod"/><axis xyz="0 0 1"/></joint></robot>''')
+        >>> arm.inverse_dynamics([0.0], [0.0], [1.0])
+        array([2.5])
+        """
+        tau = self._inverse_dynamics(q, u, udot)
+        return tau if wrenches is None else tau - self._wrench_forces(q, wrenches)
+
+    def gravity(self, q: ArrayLike) -> Array:
+        """Torques that hold the robot still against its weight, (dof,) or (N, dof)."""
+        return self._gravity(q)
+
+    def bias(self, q: ArrayLike, u: ArrayLike) -> Array:
+        """Torques that produce no acceleration: inverse dynamics with udot = 0."""
+        return self._bias(q, u)
+
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """The symmetric mass matrix, (dof, dof) or (N, dof, dof)."""
+        return self._mass_matrix(q)
+
+    def forward_dynamics(
+        self, q: ArrayLike, u: ArrayLike, tau: ArrayLike, wrenches: Wrenches | None = None
+    ) -> Array:
+        """Accelerations that torques tau produce; `wrenches` as in `inverse_dynamics`.
+
+        Raises
+        ------
+        SingularError
+            If a link that moves has no inertia to be accelerated; the message names it.
+        """
+        if wrenches is not None:
+            tau = _checked("forward_dynamics", "tau", tau, self.dof)
+            tau = tau + self._wrench_forces(q, wrenches)
+        return self._forward_dynamics(q, u, tau)
+
+    def energy(self, q: ArrayLike, u: ArrayLike) -> Energy:
+        """Kinetic energy, and potential energy, which is zero at the height of the world's origin.
+
+        Bodies fixed to the ground are not counted.
+        """
+        both = self._energy(q, u)
+        return Energy(both[..., 0][()], both[..., 1][()])
+
+    def momentum(self, q: ArrayLike, u: ArrayLike) -> Momentum:
+        """Linear momentum, and angular momentum about the world's origin, in the world."""
+        both = self._momentum(q, u)
+        return Momentum(both[..., :3], both[..., 3:])
+
+    def pose(self, link: str, q: ArrayLike) -> Array:
+        """Pose of a link's frame in the world: homogeneous matrix (4, 4) or (N, 4, 4)."""
+        return self._function("pose", link)(q)
+
+    def jacobian(self, link: str, q: ArrayLike) -> Array:
+        """Partial velocities of a link, (6, dof) or (N, 6, dof).
+
+        Rows are velocity of the link's origin, then angular velocity, world-aligned; column r is
+        what a unit of speed r gives.
+        """
+        return self._function("jacobian", link)(q)
+
+    # ----------------------------------------------------------------- equations to be looked at
+    def operations(self, name: str, link: str | None = None) -> Operations:
+        """Exact count of arithmetic operations of a function.
+
+        Parameters
+        ----------
+        name : str
+            A function of this class: ``"inverse_dynamics"``, ``"gravity"``, …
+        link : str, optional
+            The link, for ``"pose"`` and ``"jacobian"``.
+        """
+        return self._program(name, link).operations
+
+    def source(
+        self,
+        name: str,
+        language: Literal["c", "python", "latex"] = "c",
+        link: str | None = None,
+    ) -> str:
+        """Equations as text.
+
+        Parameters
+        ----------
+        name, link
+            As in `operations`.
+        language : {"c", "python", "latex"}
+            A C99 file that depends on nothing but ``libm``, a Python module that depends on
+            NumPy, or LaTeX with intermediate quantities Z1, Z2, … as in Kane's papers.
+        """
+        derived = self._program(name, link)
+        if language == "c":
+            return c_source(derived, self._heading())
+        if language == "python":
+            return python_module(derived, self._heading())
+        if language == "latex":
+            return latex_source(derived)
+        raise ArgumentError(f"language must be 'c', 'python' or 'latex', got {language!r}")
+
+    def equations(
+        self, name: str, link: str | None = None
+    ) -> tuple[list[tuple[Any, Any]], list[Any]]:
+        """Equations as SymPy expressions: definitions of Z1, Z2, …, and the outputs in their terms.
+
+        The form is that of `sympy.cse`.
+        """
+        return sympy_equations(self._program(name, link))
+
+    def _heading(self) -> str:
+        names = " ".join(self.coordinate_names)
+        gravity = " ".join(f"{g:g}" for g in self._equations.gravity)
+        return (
+            f"Equations of motion of {self._robot.name} by Kane's method (kane_dynamics).\n"
+            f"q: {names}; SI units; gravity {gravity}."
+        )
+
+    def _program(self, name: str, link: str | None) -> Program:
+        return program(self._equations, self._known(name, link), () if link is None else (link,))
+
+    def _known(self, name: str, link: str | None) -> str:
+        public = [each for each in PROGRAMS if each != "wrench_forces"]
+        if name not in public:
+            raise unknown_name("function", name, public)
+        if (link is not None) != (name in ("pose", "jacobian")):
+            raise ArgumentError(
+                f"{name} is about one link: name it" if link is None else f"{name} takes no link"
+            )
+        return name
+
+    # -------------------------------------------------------------------------- compiled on demand
+    _inverse_dynamics = _compiled("inverse_dynamics")
+    _gravity = _compiled("gravity")
+    _bias = _compiled("bias")
+    _mass_matrix = _compiled("mass_matrix")
+    _forward_dynamics = _compiled("forward_dynamics")
+    _energy = _compiled("energy")
+    _momentum = _compiled("momentum")
+
+    def _function(self, name: str, *links: str) -> Function:
+        function = self._functions.get((name, links))
+        if function is None:
+            for link in links:
+                self._tree.frame(link)
+            function = compile_program(
+                self._key(links),
+                lambda: program(self._equations, name, links),
+                signature(self._tree, name, links),
+                self._backend,
+                self._cache,
+            )
+            self._functions[name, links] = function
+        return function
+
+    @cached_property
+    def _model_digest(self) -> str:
+        model = repr((self._tree, self._equations.gravity))
+        return hashlib.sha256(model.encode()).hexdigest()
+
+    def _key(self, links: tuple[str, ...]) -> str:
+        return hashlib.sha256(repr((self._model_digest, links)).encode()).hexdigest()
+
+    def _wrench_forces(self, q: ArrayLike, wrenches: Wrenches) -> Array:
+        """Generalized active forces of wrenches on links."""
+        if not isinstance(wrenches, Mapping):
+            raise ArgumentError(
+                f"wrenches must be a dict from link name to (6,), got {type(wrenches).__name__}"
+            )
+        for link in wrenches:
+            self._tree.frame(link)
+        if not wrenches:
+            return np.zeros(self.dof)
+        links = tuple(sorted(wrenches))
+        arrays = [_checked("wrenches", f"['{k}']", wrenches[k], 6) for k in links]
+        shape = np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
+        flat = np.concatenate([np.broadcast_to(a, (*shape, 6)) for a in arrays], axis=-1)
+        return self._function("wrench_forces", *links)(q, flat)
+
+
+def _checked(function: str, name: str, value: ArrayLike, size: int) -> Array:
+    """One argument as array of shape (size,) or (N, size), checked as compiled functions do."""
+    (array,) = prepare(Signature(function, (Input(name, size),), ()), [value], {})
+    return array

@@ -1,0 +1,128 @@
+"""Inverse dynamics: the generalized forces that produce a motion, by Kane's equations.
+
+K_r + K_r* = 0: the torques are the negatives of the generalized inertia forces, weights included
+by accelerating the ground upwards. The r-th partial velocities of all bodies outboard of joint r
+are those of one rigid body turning about its axis, so the sum over bodies (Kane and Levinson,
+eqs. 77 and 78) is formed once for all r, from the tips inward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane_dynamics.kane.frames import FramedBody
+from kane_dynamics.kane.kinematics import Motion, ground, motion, passes_alpha
+from kane_dynamics.kane.partial_velocities import generalized_forces
+from kane_dynamics.kane.passage import Passage, Turn, passage
+from kane_dynamics.symbolic.graph import Expr, Graph
+from kane_dynamics.symbolic.vector import Vector, vector
+
+
+def inverse_dynamics(
+    graph: Graph,
+    bodies: Sequence[FramedBody],
+    gravity: Sequence[float],
+    q: Sequence[Expr],
+    u: Sequence[Expr],
+    udot: Sequence[Expr],
+) -> list[Expr]:
+    """Torques and forces at the joints for given accelerations; friction is not included."""
+    ways = [passage(graph, body, q) for body in bodies]
+    motions: list[Motion] = []
+    at_rest = ground(graph, vector(graph, gravity))
+    passing = passes_alpha(bodies, ways)
+    for i, (body, way) in enumerate(zip(bodies, ways)):
+        inboard = motions[body.parent] if body.parent >= 0 else at_rest
+        motions.append(motion(i, body, way, inboard, u, udot, passing[i]))
+    return _generalized_forces(graph, bodies, ways, motions, len(u))
+
+
+def _generalized_forces(
+    graph: Graph,
+    bodies: Sequence[FramedBody],
+    ways: Sequence[Passage],
+    motions: Sequence[Motion],
+    count: int,
+) -> list[Expr]:
+    none = Vector(graph.zero, graph.zero, graph.zero)
+    forces = [none] * len(bodies)
+    moments = [none] * len(bodies)  # about the frame's origin
+    root_moments = [none] * len(bodies)  # of a series of parallel axes, at the joint of its root
+    result = [graph.zero] * count
+    for i in reversed(range(len(bodies))):
+        body, way, state = bodies[i], ways[i], motions[i]
+        force = forces[i] + inertia_force(graph, body, state)
+        moment = moments[i] + inertia_torque(graph, body, state)
+        for speed, contribution in generalized_forces(body, way, force, moment):
+            result[speed] = result[speed] + contribution
+        parent = body.parent
+        if parent < 0:
+            continue
+        if isinstance(way, Turn):
+            passed = _past_the_axis(graph, i, way, state, moment, root_moments)
+        else:
+            passed = way.inward(moment)
+        force = way.inward(force)
+        forces[parent] = forces[parent] + force
+        moments[parent] = moments[parent] + passed + way.position.cross(force)
+    return result
+
+
+def _past_the_axis(
+    graph: Graph,
+    i: int,
+    way: Turn,
+    state: Motion,
+    moment: Vector,
+    root_moments: list[Vector],
+) -> Vector:
+    """Moment handed to the parent.
+
+    In a series of parallel axes the part across the axes is needed only inboard of the root, and
+    goes there directly.
+    """
+    series = state.series
+    assert series is not None
+    across = Vector(moment.x, moment.y, graph.zero).turned(series.angle.cos, series.angle.sin)
+    if series.root != i:
+        root_moments[series.root] = root_moments[series.root] + across
+        return way.from_axis(Vector(graph.zero, graph.zero, moment.z))
+    across = root_moments[i] + across
+    return way.from_axis(Vector(across.x, across.y, moment.z))
+
+
+def inertia_force(graph: Graph, body: FramedBody, state: Motion) -> Vector:
+    """Minus the inertia force, -R* = m a* = m a + U (m r*) (Kane and Levinson, eq. 79)."""
+    return body.mass * state.a + state.U @ vector(graph, body.first_moment)
+
+
+def inertia_torque(graph: Graph, body: FramedBody, state: Motion) -> Vector:
+    """Minus the inertia torque about the frame's origin: the sum of r x (a + U r) dm.
+
+    With E the second moment this is the vector of the skew part of U E, and m r* x a; about the
+    mass centre it is -T* = alpha · I + omega x I · omega of eq. 79. The diagonal part about z is
+    written as there, I3 alpha3 + (I2 - I1) omega1 omega2.
+    """
+    E = body.second_moment
+    U, omega, alpha = state.U, state.omega, state.alpha
+    diagonal = Vector(
+        E[1, 1] * U.z.y - E[2, 2] * U.y.z,
+        E[2, 2] * U.x.z - E[0, 0] * U.z.x,
+        (E[0, 0] + E[1, 1]) * alpha.z + _difference(E) * (omega.x * omega.y),
+    )
+    x2, y2, z2 = omega.x * omega.x, omega.y * omega.y, omega.z * omega.z
+    products = Vector(
+        E[0, 1] * U.z.x - E[0, 2] * U.y.x + E[1, 2] * (z2 - y2),
+        E[1, 2] * U.x.y - E[0, 1] * U.z.y + E[0, 2] * (x2 - z2),
+        E[0, 2] * U.y.z - E[1, 2] * U.x.z + E[0, 1] * (y2 - x2),
+    )
+    return diagonal + products + vector(graph, body.first_moment).cross(state.a)
+
+
+def _difference(E: NDArray[np.float64]) -> float:
+    """E11 - E22, exactly zero for a body symmetric about z."""
+    difference = float(E[0, 0] - E[1, 1])
+    return difference if abs(difference) > 1e-13 * abs(E[0, 0]) else 0.0

@@ -1,0 +1,100 @@
+"""From a robot description to its dynamics, and to what is wrong with it."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+from kane_dynamics.codegen import Backend, CacheChoice
+from kane_dynamics.dynamics import Dynamics
+from kane_dynamics.errors import ArgumentError
+from kane_dynamics.robot.check import Finding
+from kane_dynamics.robot.check import check as check_robot
+from kane_dynamics.robot.model import Robot
+from kane_dynamics.robot.tree import moving_tree
+from kane_dynamics.robot.urdf import read_urdf
+
+Source = str | bytes | os.PathLike[str] | Robot
+
+_logger = logging.getLogger("kane_dynamics")
+
+
+def load(
+    source: Source,
+    joints: Iterable[str] | None = None,
+    locked: Mapping[str, float] | None = None,
+    base: str = "fixed",
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    joint_friction: bool = True,
+    backend: Backend = "auto",
+    cache: CacheChoice = True,
+) -> Dynamics:
+    """The dynamics of a robot.
+
+    Parameters
+    ----------
+    source : str, bytes, path or Robot
+        Path to a .urdf or .xacro file, URDF text, or a robot.
+    joints : iterable of str, optional
+        The joints that move; by default all that can. The others are locked.
+    locked : dict from str to float, optional
+        Positions (rad, m) of locked joints; those not named are locked at zero.
+    base : {"fixed", "floating"}
+        A floating base puts seven coordinates first (position x y z, quaternion x y z w) and six
+        speeds first (linear, then angular velocity of the base in its own frame).
+    gravity : sequence of three floats
+        Acceleration of gravity in the frame of the root link, m/s².
+    joint_friction : bool
+        Whether damping and friction of the URDF's ``<dynamics>`` are part of the torques.
+    backend : {"auto", "c", "numpy"}
+        Compiled C, or NumPy; ``"auto"`` takes C where there is a compiler.
+    cache : bool or path
+        Whether compiled equations are kept on disk, and in which directory; by default in the
+        user's cache directory.
+
+    Raises
+    ------
+    ModelError
+        If the description cannot be read or describes no robot.
+    ArgumentError
+        If another argument is wrong.
+    """
+    robot = _robot(source)
+    tree = moving_tree(robot, joints, locked, base, joint_friction)
+    for finding in check_robot(robot):
+        if finding.severity == "error":
+            _logger.warning("%s: %s", robot.source, finding.message)
+    return Dynamics(robot, tree, _gravity(gravity), backend, cache)
+
+
+def check(source: Source) -> tuple[Finding, ...]:
+    """What is physically wrong or suspicious about a robot, worst first.
+
+    Parameters
+    ----------
+    source : str, bytes, path or Robot
+        As in `load`.
+
+    Returns
+    -------
+    tuple of Finding
+        Each has a severity (``"error"``, ``"warning"`` or ``"note"``), the name of a link or
+        joint, the rule it breaks, and a message of one sentence.
+    """
+    return check_robot(_robot(source))
+
+
+def _robot(source: Source) -> Robot:
+    return source if isinstance(source, Robot) else read_urdf(source)
+
+
+def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
+    try:
+        x, y, z = (float(g) for g in gravity)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"gravity must be three numbers, got {gravity!r}") from None
+    if not all(map(math.isfinite, (x, y, z))):
+        raise ArgumentError(f"gravity must be three finite numbers, got {gravity!r}")
+    return x, y, z

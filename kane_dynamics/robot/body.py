@@ -1,0 +1,114 @@
+"""The bodies that move: links merged where they are rigid, and the joints that carry them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kane_dynamics.robot.model import IDENTITY, ZERO, Matrix, Vector
+from kane_dynamics.robot.names import unknown_name
+
+GROUND = -1
+"""Index that stands for the ground where bodies are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Links that move as one, and the joint that carries them.
+
+    The body frame is the frame of the link `name`, and coincides with the joint frame when the
+    joint's position is zero.
+
+    Parameters
+    ----------
+    name : str
+        First link outboard of the joint.
+    joint : str
+        Name of the joint; "base" for a floating base.
+    kind : str
+        "revolute", "prismatic" or "floating".
+    parent : int
+        Index of the inboard body; -1 for the ground, whose frame is that of the root link.
+    rotation, translation : Matrix, Vector
+        Joint frame in the frame of the parent body; m.
+    axis : Vector
+        Unit vector in the joint frame; (0, 0, 1) and of no meaning for a floating joint.
+    coordinate, speed : int
+        Index of the first entry of this joint among coordinates q and speeds u.
+    multiplier, offset : float
+        Position of the joint is multiplier q[coordinate] + offset; 1 and 0 but for mimics.
+    mass : float
+        ∫dm, kg.
+    first_moment : Vector
+        ∫r dm about the origin of the body frame, along its axes, kg m.
+    second_moment : Matrix
+        ∫r rᵀ dm likewise, kg m².
+    damping, friction : float
+        Viscous and dry friction of the joint; zero for planar and floating joints, for which URDF
+        gives no unit.
+    """
+
+    name: str
+    joint: str
+    kind: str
+    parent: int
+    rotation: Matrix
+    translation: Vector
+    axis: Vector
+    coordinate: int
+    speed: int
+    multiplier: float = 1.0
+    offset: float = 0.0
+    mass: float = 0.0
+    first_moment: Vector = ZERO
+    second_moment: Matrix = (ZERO, ZERO, ZERO)
+    damping: float = 0.0
+    friction: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Frame of a link in the frame of its body, or of the ground when `body` is -1."""
+
+    body: int
+    rotation: Matrix = IDENTITY
+    translation: Vector = ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Bodies, parents before children, and the names of what describes their motion.
+
+    Parameters
+    ----------
+    bodies : tuple of Body
+        Those of a planar joint are three, the first two without mass.
+    frames : tuple of (str, Frame)
+        Frame of every link.
+    joint_names : tuple of str
+        Joints that move by themselves, in the order of the file.
+    coordinate_names, speed_names : tuple of str
+        Entries of q and u.
+    """
+
+    bodies: tuple[Body, ...]
+    frames: tuple[tuple[str, Frame], ...]
+    joint_names: tuple[str, ...]
+    coordinate_names: tuple[str, ...]
+    speed_names: tuple[str, ...]
+
+    @property
+    def nq(self) -> int:
+        """Number of generalized coordinates."""
+        return len(self.coordinate_names)
+
+    @property
+    def nu(self) -> int:
+        """Number of generalized speeds."""
+        return len(self.speed_names)
+
+    def frame(self, link: str) -> Frame:
+        """Return the frame of a link in its body; ArgumentError if there is no such link."""
+        for name, frame in self.frames:
+            if name == link:
+                return frame
+        raise unknown_name("link", link, [name for name, _ in self.frames])

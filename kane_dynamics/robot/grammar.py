@@ -1,0 +1,87 @@
+"""The part of URDF that dynamics needs: its elements, their attributes, and what those hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite, isnan
+
+from kane_dynamics.robot.structure import JOINT_KINDS
+from kane_dynamics.robot.xml import Grammar, Value
+
+
+def _holds(count: int, test: Callable[[float], bool]) -> Callable[[str], bool]:
+    def accepts(text: str) -> bool:
+        try:
+            values = [float(word) for word in text.split()]
+        except ValueError:
+            return False
+        # Python reads 1_000 as a number, readers of URDF do not
+        return len(values) == count and "_" not in text and all(map(test, values))
+
+    return accepts
+
+
+_NAME = Value("a name", bool)
+_KIND = Value(f"one of {', '.join(JOINT_KINDS)}", JOINT_KINDS.__contains__)
+_VERSION = Value("1.0, 1.1 or 1.2", {"1.0", "1.1", "1.2"}.__contains__)
+_NUMBER = Value("a finite number", _holds(1, isfinite))
+_BOUND = Value("a number", _holds(1, lambda value: not isnan(value)))
+_SIZE = Value("a finite number not below zero", _holds(1, lambda value: 0 <= value < float("inf")))
+_SIZES = Value("three finite numbers", _holds(3, lambda value: 0 <= value < float("inf")))
+_VECTOR = Value("three finite numbers", _holds(3, isfinite))
+_QUATERNION = Value("four finite numbers", _holds(4, isfinite))
+
+_TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
+_ORIGIN = Grammar({"xyz": _VECTOR, "rpy": _VECTOR, "quat_xyzw": _QUATERNION})
+
+_GEOMETRY = Grammar(
+    children={
+        "box": Grammar({"size": _SIZES}, needs=("size",)),
+        "cylinder": Grammar({"radius": _SIZE, "length": _SIZE}, needs=("radius", "length")),
+        "sphere": Grammar({"radius": _SIZE}, needs=("radius",)),
+    }
+)
+
+SHAPE = Grammar(children={"origin": _ORIGIN, "geometry": _GEOMETRY}, needs=("geometry",))
+"""A <collision> or <visual>."""
+
+_INERTIAL = Grammar(
+    children={
+        "origin": _ORIGIN,
+        "mass": Grammar({"value": _NUMBER}, needs=("value",)),
+        "inertia": Grammar(dict.fromkeys(_TENSOR, _NUMBER), needs=_TENSOR),
+    },
+    needs=("mass",),
+)
+
+_LINK = Grammar(
+    {"name": _NAME},
+    {"inertial": _INERTIAL, "collision": SHAPE, "visual": SHAPE},
+    needs=("name",),
+    repeated=frozenset({"collision", "visual"}),
+)
+
+_JOINT = Grammar(
+    {"name": _NAME, "type": _KIND},
+    {
+        "origin": _ORIGIN,
+        "parent": Grammar({"link": _NAME}, needs=("link",)),
+        "child": Grammar({"link": _NAME}, needs=("link",)),
+        "axis": Grammar({"xyz": _VECTOR}, needs=("xyz",)),
+        "limit": Grammar(dict.fromkeys(("lower", "upper", "velocity", "effort"), _BOUND)),
+        "dynamics": Grammar({"damping": _NUMBER, "friction": _NUMBER}),
+        "mimic": Grammar(
+            {"joint": _NAME, "multiplier": _NUMBER, "offset": _NUMBER}, needs=("joint",)
+        ),
+    },
+    needs=("name", "type", "parent", "child"),
+)
+
+ROBOT = Grammar(
+    {"name": Value("a name", lambda _: True), "version": _VERSION},
+    {"link": _LINK, "joint": _JOINT},
+    needs=("name",),
+    repeated=frozenset({"link", "joint"}),
+)
+"""A whole URDF."""

@@ -1,0 +1,227 @@
+"""From a robot to its moving bodies: choose joints, merge rigid links, number what moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from kane_dynamics.errors import ArgumentError, ModelError
+from kane_dynamics.robot.body import GROUND, Body, Frame, Tree
+from kane_dynamics.robot.choice import Law, position_laws
+from kane_dynamics.robot.model import IDENTITY, ZERO, Inertia, Joint, Matrix, Robot, Vector
+from kane_dynamics.robot.rotation import (
+    about_axis,
+    add,
+    change_basis,
+    multiply,
+    plane_axes,
+    rotate,
+    scale,
+)
+from kane_dynamics.robot.structure import root_link
+
+__all__ = ["GROUND", "Body", "Frame", "Tree", "moving_tree"]
+
+_UP: Vector = (0.0, 0.0, 1.0)
+_POSE = ("x", "y", "z", "qx", "qy", "qz", "qw")
+_TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
+_PLANE = ("x", "y", "angle")
+
+
+def moving_tree(
+    robot: Robot,
+    joints: Iterable[str] | None = None,
+    locked: Mapping[str, float] | None = None,
+    base: str = "fixed",
+    joint_friction: bool = True,
+) -> Tree:
+    """Return the bodies of a robot that move.
+
+    Coordinates q and speeds u are, in this order: those of a floating base, then those of the
+    joints that move, in the order of the file. A floating base or joint has seven coordinates
+    (position x y z, quaternion x y z w) and six speeds (linear, then angular velocity, in the frame
+    of the body); a planar joint has three (x, y, angle) and their rates; others have one. A joint
+    that mimics one that moves carries a body of its own, and has the coordinate of that one.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    joints : iterable of str, optional
+        Joints that move, in any order; by default all that are not fixed, mimicking or locked.
+    locked : mapping of str to float, optional
+        Positions in rad or m of joints that stand still; those not named stand at zero, or where
+        the joint they mimic puts them.
+    base : str
+        "fixed": the root link is the ground. "floating": the root link moves freely.
+    joint_friction : bool
+        Whether the bodies carry the damping and friction of their joints.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument names no joint, or one that cannot be moved or locked as asked.
+    ModelError
+        If nothing moves.
+    """
+    if base not in ("fixed", "floating"):
+        raise ArgumentError(f"base is {base!r}, expected 'fixed' or 'floating'")
+    laws = position_laws(robot, joints, locked)
+    numbering = _numbering(robot, laws, base)
+    if not numbering.speed_names:
+        raise ModelError(
+            f"{robot.source}: nothing moves, expected a joint that does or base='floating'"
+        )
+    builder = _Builder(robot, laws, numbering)
+    builder.place_root(base)
+    builder.place_links()
+    bodies = builder.finished_bodies()
+    if not joint_friction:
+        bodies = tuple(replace(body, damping=0.0, friction=0.0) for body in bodies)
+    frames = tuple((link.name, builder.frames[link.name]) for link in robot.links)
+    return Tree(
+        bodies, frames, numbering.joint_names, numbering.coordinate_names, numbering.speed_names
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbering:
+    """Index of the first coordinate and speed of each moving joint, and the names of all."""
+
+    first: Mapping[str, tuple[int, int]]
+    joint_names: tuple[str, ...]
+    coordinate_names: tuple[str, ...]
+    speed_names: tuple[str, ...]
+
+
+def _numbering(robot: Robot, laws: Mapping[str, Law], base: str) -> _Numbering:
+    first: dict[str, tuple[int, int]] = {}
+    coordinates: list[str] = []
+    speeds: list[str] = []
+    if base == "floating":
+        coordinates += [f"base.{entry}" for entry in _POSE]
+        speeds += [f"base.{entry}" for entry in _TWIST]
+    for joint in robot.joints:
+        if laws[joint.name].master != joint.name:
+            continue
+        first[joint.name] = (len(coordinates), len(speeds))
+        if joint.kind == "floating":
+            coordinates += [f"{joint.name}.{entry}" for entry in _POSE]
+            speeds += [f"{joint.name}.{entry}" for entry in _TWIST]
+        elif joint.kind == "planar":
+            coordinates += [f"{joint.name}.{entry}" for entry in _PLANE]
+            speeds += [f"{joint.name}.{entry}" for entry in _PLANE]
+        else:
+            coordinates.append(joint.name)
+            speeds.append(joint.name)
+    return _Numbering(first, tuple(first), tuple(coordinates), tuple(speeds))
+
+
+class _Builder:
+    """Walks from the root outward, adding bodies and placing links in them."""
+
+    def __init__(self, robot: Robot, laws: Mapping[str, Law], numbering: _Numbering) -> None:
+        self.robot = robot
+        self.laws = laws
+        self.numbering = numbering
+        self.bodies: list[Body] = []
+        self.frames: dict[str, Frame] = {}
+
+    def place_root(self, base: str) -> None:
+        root = root_link(self.robot)
+        if base == "floating":
+            self.bodies.append(Body(root, "base", "floating", GROUND, IDENTITY, ZERO, _UP, 0, 0))
+        self.frames[root] = Frame(len(self.bodies) - 1)
+
+    def place_links(self) -> None:
+        outboard: dict[str, list[Joint]] = {}
+        for joint in reversed(self.robot.joints):
+            outboard.setdefault(joint.parent, []).append(joint)
+        pending = list(outboard.get(root_link(self.robot), ()))
+        while pending:
+            joint = pending.pop()
+            inboard = self.frames[joint.parent]
+            rotation = multiply(inboard.rotation, joint.rotation)
+            translation = add(inboard.translation, rotate(inboard.rotation, joint.translation))
+            at = Frame(inboard.body, rotation, translation)
+            law = self.laws[joint.name]
+            if law.master is None:
+                self.frames[joint.child] = _displaced(at, joint, law.offset)
+            else:
+                self._carry(joint, at, law)
+                self.frames[joint.child] = Frame(len(self.bodies) - 1)
+            pending.extend(outboard.get(joint.child, ()))
+
+    def _carry(self, joint: Joint, at: Frame, law: Law) -> None:
+        """Add the body that a moving joint carries; for a planar joint, three."""
+        coordinate, speed = self.numbering.first[law.master or joint.name]
+        if joint.kind == "planar":
+            for entry, axis in zip(_PLANE, plane_axes(joint.axis), strict=False):
+                name = f"{joint.name}.{entry}"
+                self._add(name, joint.name, "prismatic", at, axis, coordinate, speed)
+                coordinate, speed = coordinate + 1, speed + 1
+                at = Frame(len(self.bodies) - 1)
+        kind = {"continuous": "revolute", "planar": "revolute"}.get(joint.kind, joint.kind)
+        axis = _UP if kind == "floating" else joint.axis
+        self._add(joint.child, joint.name, kind, at, axis, coordinate, speed)
+        if joint.kind not in ("planar", "floating"):
+            self.bodies[-1] = replace(
+                self.bodies[-1],
+                multiplier=law.multiplier,
+                offset=law.offset,
+                damping=joint.damping,
+                friction=joint.friction,
+            )
+
+    def _add(
+        self, name: str, joint: str, kind: str, at: Frame, axis: Vector, coordinate: int, speed: int
+    ) -> None:
+        self.bodies.append(
+            Body(name, joint, kind, at.body, at.rotation, at.translation, axis, coordinate, speed)
+        )
+
+    def finished_bodies(self) -> tuple[Body, ...]:
+        """Return the bodies with the inertia of all their links."""
+        bodies = list(self.bodies)
+        for link in self.robot.links:
+            frame = self.frames[link.name]
+            if frame.body != GROUND and link.inertia is not None:
+                bodies[frame.body] = _with_inertia(bodies[frame.body], link.inertia, frame)
+        return tuple(bodies)
+
+
+def _displaced(at: Frame, joint: Joint, position: float) -> Frame:
+    """Return the frame of the link outboard of a joint that stands still at `position`."""
+    if position == 0.0:
+        return at
+    if joint.kind == "prismatic":
+        shift = rotate(at.rotation, scale(position, joint.axis))
+        return Frame(at.body, at.rotation, add(at.translation, shift))
+    turned = multiply(at.rotation, about_axis(joint.axis, position))
+    return Frame(at.body, turned, at.translation)
+
+
+def _with_inertia(body: Body, inertia: Inertia, frame: Frame) -> Body:
+    center = add(frame.translation, rotate(frame.rotation, inertia.center))
+    first = scale(inertia.mass, center)
+    second = change_basis(frame.rotation, _central_second_moment(inertia.tensor))
+    x, y, z = (
+        add(total, add(row, scale(component, first)))
+        for total, row, component in zip(body.second_moment, second, center, strict=True)
+    )
+    return replace(
+        body,
+        mass=body.mass + inertia.mass,
+        first_moment=add(body.first_moment, first),
+        second_moment=(x, y, z),
+    )
+
+
+def _central_second_moment(tensor: Matrix) -> Matrix:
+    """Return ∫r rᵀ dm about the centre of mass: half the trace of the inertia, less the inertia."""
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = tensor
+    return (
+        ((yy + zz - xx) / 2, -xy + 0.0, -xz + 0.0),
+        (-xy + 0.0, (zz + xx - yy) / 2, -yz + 0.0),
+        (-xz + 0.0, -yz + 0.0, (xx + yy - zz) / 2),
+    )

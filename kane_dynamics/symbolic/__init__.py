@@ -1,0 +1,1 @@
+"""Expressions: a graph of shared nodes that simplifies as it is built."""

@@ -1,0 +1,109 @@
+"""Programs as C: the statements that compiled backends wrap, and a file for a user to take away."""
+
+from __future__ import annotations
+
+from kane_dynamics.symbolic.graph import Expr
+from kane_dynamics.symbolic.program import Program
+from kane_dynamics.symbolic.schedule import Schedule, schedule
+from kane_dynamics.symbolic.text import Language, write
+
+_OPERATORS = {
+    "add": "{0} + {1}",
+    "sub": "{0} - {1}",
+    "mul": "{0}*{1}",
+    "div": "{0}/{1}",
+    "neg": "-{0}",
+}
+
+
+def _number(value: float) -> str:
+    text = repr(value)
+    return text if any(mark in text for mark in ".e") else text + ".0"
+
+
+_MACROS = Language(
+    operators=_OPERATORS | {"sqrt": "SQRT({0})", "sign": "SIGN({0})"},
+    constant=_number,
+    input=lambda name, position: f"in_{name}({position})",
+)
+
+_PLAIN = Language(
+    operators=_OPERATORS
+    | {"sqrt": "sqrt({0})", "sign": "sign_of({0})", "sin": "sin({0})", "cos": "cos({0})"},
+    constant=_number,
+    input=lambda name, position: f"{name}[{position}]",
+)
+
+
+def statements(program: Program, real: str) -> list[str]:
+    """Straight-line C, one statement a string, for a function body to be put around.
+
+    Written in terms of macros and a type that the surroundings define: ``in_<name>(i)`` reads an
+    input, ``out(i)`` is an output, ``SINCOS(x, s, c)`` assigns sine and cosine, ``SIGN(x)``,
+    ``SQRT(x)``, and ``REAL(x)`` makes a number a value of type `real`. All statements
+    ``SINCOS`` stand together, right after the angles they need.
+    """
+    plan = schedule(program)
+    lines = [f"const {real} {plan.names[n]} = {write(n, plan.names, _MACROS)};" for n in plan.early]
+    for number, angle in enumerate(plan.angles, 1):
+        text = plan.names.get(angle) or write(angle, plan.names, _MACROS)
+        lines.append(f"{real} s{number}, c{number};")
+        lines.append(f"SINCOS({text}, s{number}, c{number});")
+    lines += [f"const {real} {plan.names[n]} = {write(n, plan.names, _MACROS)};" for n in plan.late]
+    for position, output in enumerate(program.outputs):
+        text = _output(output, plan, _MACROS)
+        lines.append(f"out({position}) = {f'REAL({text})' if output.op == 'const' else text};")
+    return lines
+
+
+def c_source(program: Program, comment: str = "") -> str:
+    """A self-contained C99 file with one function: no allocation, nothing but ``libm``.
+
+    Parameters
+    ----------
+    program : Program
+    comment : str
+        Put at the head of the file.
+    """
+    plan = schedule(program)
+    name = program.name
+    parameters = [f"const double {i.name}[{i.size}]" for i in program.inputs]
+    size = max(program.signature.size, 1)
+    lines = ["/*", *(f" * {line}".rstrip() for line in comment.splitlines())]
+    lines += [f" * {line}" for line in _usage(program)]
+    lines += [" */", ""]
+    if any(n.op in ("sin", "cos", "sqrt") for n in program.nodes):
+        lines += ["#include <math.h>", ""]
+    prototype = f"void {name}({', '.join([*parameters, f'double out[{size}]'])})"
+    lines += [f"{prototype};", ""]
+    if any(n.op == "sign" for n in program.nodes):
+        lines += ["static double sign_of(double x) { return (double)((x > 0) - (x < 0)); }", ""]
+    lines += [prototype, "{"]
+    body = [_declare(n, plan) for n in plan.early]
+    for number, angle in enumerate(plan.angles, 1):
+        text = plan.names.get(angle) or write(angle, plan.names, _PLAIN)
+        for function in ("sin", "cos"):
+            if f"{function[0]}{number}" in plan.names.values():
+                body.append(f"const double {function[0]}{number} = {function}({text});")
+    body += [_declare(n, plan) for n in plan.late]
+    used = {n.entry[0] for n in program.nodes if n.op == "input"}
+    body += [f"(void){i.name};" for i in program.inputs if i.name not in used]
+    body += [f"out[{k}] = {_output(o, plan, _PLAIN)};" for k, o in enumerate(program.outputs)]
+    return "\n".join([*lines, *(f"    {line}" for line in body), "}", ""])
+
+
+def _usage(program: Program) -> list[str]:
+    shape = "x".join(map(str, program.signature.shape)) or "1"
+    inputs = ", ".join(f"{i.name} ({i.size})" for i in program.inputs)
+    return [
+        f"{program.name}: inputs {inputs}; out ({shape}, row by row).",
+        str(program.operations) + ".",
+    ]
+
+
+def _declare(node: Expr, plan: Schedule) -> str:
+    return f"const double {plan.names[node]} = {write(node, plan.names, _PLAIN)};"
+
+
+def _output(output: Expr, plan: Schedule, language: Language) -> str:
+    return plan.names.get(output) or write(output, plan.names, language)

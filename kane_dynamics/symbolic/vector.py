@@ -1,0 +1,80 @@
+"""Vectors by their three measure numbers in some frame, as expressions.
+
+>>> from kane_dynamics.symbolic.graph import Graph
+>>> graph = Graph()
+>>> x, y, z = (vector(graph, unit) for unit in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
+>>> x.cross(y) == z
+True
+>>> x.turned(graph.cos(graph.zero), graph.sin(graph.zero)) == x
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kane_dynamics.symbolic.graph import Expr, Graph, Number
+
+
+class Vector(NamedTuple):
+    """Measure numbers of a vector in one frame."""
+
+    x: Expr
+    y: Expr
+    z: Expr
+
+    def __add__(self, other: Vector) -> Vector:  # type: ignore[override]
+        return Vector(self.x + other.x, self.y + other.y, self.z + other.z)
+
+    def __sub__(self, other: Vector) -> Vector:
+        return Vector(self.x - other.x, self.y - other.y, self.z - other.z)
+
+    def __neg__(self) -> Vector:
+        return Vector(-self.x, -self.y, -self.z)
+
+    def __rmul__(self, factor: Expr | Number) -> Vector:  # type: ignore[override]
+        return Vector(factor * self.x, factor * self.y, factor * self.z)
+
+    def dot(self, other: Vector) -> Expr:
+        return self.x * other.x + self.y * other.y + self.z * other.z
+
+    def cross(self, other: Vector) -> Vector:
+        return Vector(
+            self.y * other.z - self.z * other.y,
+            self.z * other.x - self.x * other.z,
+            self.x * other.y - self.y * other.x,
+        )
+
+    def turned(self, cos: Expr, sin: Expr) -> Vector:
+        """The vector rotated about z; or, of a frame rotated about z, the way back."""
+        return Vector(cos * self.x - sin * self.y, sin * self.x + cos * self.y, self.z)
+
+    def tilted(self, cos: Expr, sin: Expr) -> Vector:
+        """The vector rotated about x."""
+        return Vector(self.x, cos * self.y - sin * self.z, sin * self.y + cos * self.z)
+
+
+class Matrix(NamedTuple):
+    """Three rows; times a vector of the same frame."""
+
+    x: Vector
+    y: Vector
+    z: Vector
+
+    def __matmul__(self, v: Vector) -> Vector:
+        return Vector(self.x.dot(v), self.y.dot(v), self.z.dot(v))
+
+    @property
+    def transposed(self) -> Matrix:
+        return Matrix(*(Vector(*column) for column in zip(*self)))
+
+
+def vector(graph: Graph, numbers: Iterable[Number]) -> Vector:
+    """A constant vector."""
+    return Vector(*(graph.constant(float(number)) for number in numbers))
+
+
+def matrix(graph: Graph, rows: Iterable[Iterable[Number]]) -> Matrix:
+    """A constant matrix."""
+    return Matrix(*(vector(graph, row) for row in rows))

@@ -1,0 +1,218 @@
+"""The repository around the package: what it says of itself, and that what it says is true."""
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import kane_dynamics as kd
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "kane_dynamics"
+MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
+SHIPPED = ["LICENSE", "README.md", "package.xml", "setup.cfg", "setup.py", "pyproject.toml"]
+
+ENGINE = {"errors", "robot", "symbolic", "kane", "codegen"}
+MAY_IMPORT = {
+    "errors": set(),
+    "robot": {"errors"},
+    "symbolic": {"errors"},
+    "kane": {"errors", "robot", "symbolic"},
+    "codegen": {"errors", "symbolic"},
+    "dynamics": ENGINE,
+    "loading": ENGINE | {"dynamics"},
+    "simulation": ENGINE | {"dynamics"},
+    "__init__": ENGINE | {"dynamics", "loading", "simulation"},
+}
+
+
+def run(*command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A process in the checkout."""
+    return subprocess.run(
+        list(map(str, command)),
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def python(*arguments: str | Path, **environment: str) -> str:
+    """What a Python process in the checkout prints."""
+    done = run(sys.executable, *arguments, PYTHONPATH=str(ROOT), **environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# ------------------------------------------------------------------------------------- package
+
+
+def test_package_xml_names_this_package_and_version() -> None:
+    manifest = ElementTree.parse(ROOT / "package.xml").getroot()
+    assert manifest.get("format") == "3"
+    assert manifest.findtext("name") == "kane_dynamics"
+    assert manifest.findtext("version") == kd.__version__
+    assert manifest.findtext("export/build_type") == "ament_python"
+    assert (ROOT / "resource" / "kane_dynamics").is_file()
+
+
+def test_the_license_is_the_one_that_package_xml_names() -> None:
+    license = ElementTree.parse(ROOT / "package.xml").getroot().find("license")
+    assert license is not None
+    assert license.text == "Apache-2.0"
+    text = (ROOT / str(license.get("file"))).read_text(encoding="utf-8")
+    assert "Apache License" in text
+    assert "Version 2.0" in text
+    assert "END OF TERMS AND CONDITIONS" in text
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    versions = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert versions[0] == kd.__version__
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that pip makes of a copy of the checkout."""
+    place = tmp_path_factory.mktemp("wheel")
+    source = place / "source"
+    for room in ("kane_dynamics", "resource", "urdf"):
+        shutil.copytree(ROOT / room, source / room, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in SHIPPED:
+        shutil.copy(ROOT / name, source)
+    python("-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", place, source)
+    return next(place.glob("*.whl"))
+
+
+def test_a_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
+    files = {path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*") if path.is_file()}
+    expected = {name for name in files if "__pycache__" not in name}
+    assert expected <= set(zipfile.ZipFile(wheel).namelist())
+    assert {Path(name).suffix for name in expected} == {".py", ".c", ".h", ".typed"}
+
+
+def test_a_wheel_holds_what_ros_looks_for(wheel: Path) -> None:
+    share = f"kane_dynamics-{kd.__version__}.data/data/share"
+    robots = {f"{share}/kane_dynamics/urdf/{path.name}" for path in (ROOT / "urdf").iterdir()}
+    index = f"{share}/ament_index/resource_index/packages/kane_dynamics"
+    manifest = f"{share}/kane_dynamics/package.xml"
+    assert {*robots, index, manifest} <= set(zipfile.ZipFile(wheel).namelist())
+
+
+# -------------------------------------------------------------------------------------- imports
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    heavy = "numpy scipy sympy lxml yaml urdf_parser_py xacro rclpy"
+    text = f"import sys, kane_dynamics; print([n for n in '{heavy}'.split() if n in sys.modules])"
+    assert python("-c", text) == "[]\n"
+
+
+def test_torques_need_neither_sympy_nor_scipy() -> None:
+    text = (
+        "import sys, kane_dynamics as kd; kd.load('urdf/two_link_arm.urdf').gravity([0.0, 0.0]); "
+        "print([name for name in ('sympy', 'scipy') if name in sys.modules])"
+    )
+    assert python("-c", text) == "[]\n"
+
+
+def test_every_public_name_is_there() -> None:
+    assert [name for name in kd.__all__ if not hasattr(kd, name)] == []
+    assert set(kd.__all__) <= set(dir(kd))
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Modules that a file imports, by their full names."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            yield str(node.module)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_a_room_imports_only_rooms_before_it(path: Path) -> None:
+    room = path.parts[0].removesuffix(".py")
+    for module in imports(PACKAGE / path):
+        top, *rest = module.split(".")
+        assert top != "rclpy" or room == "ros", f"{room} imports rclpy"
+        if top == "kane_dynamics" and rest and rest[0] != room:
+            assert rest[0] in MAY_IMPORT[room], f"{room} imports {module}"
+
+
+# --------------------------------------------------------------------------------------- readme
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<output>.*?)```\n)?", re.DOTALL)
+
+
+def test_the_readme_is_true(tmp_path: Path) -> None:
+    """All Python blocks run one after the other, and print what the README says they print."""
+    blocks = list(BLOCK.finditer(README))
+    assert len(blocks) >= 5
+    separator = "\x1e"
+    script = tmp_path / "readme.py"
+    script.write_text(f"print({separator!r})\n".join(block["code"] for block in blocks))
+    printed = [text.strip("\n") for text in python(script).split(separator)]
+    assert printed == [(block["output"] or "").strip("\n") for block in blocks]
+
+
+def test_files_named_in_the_readme_exist() -> None:
+    names = re.findall(r"\]\((?!http)([^)#]+)\)", README)
+    assert names
+    assert [name for name in names if not (ROOT / name).exists()] == []
+
+
+# -------------------------------------------------------------------------------------- scripts
+
+
+@pytest.mark.parametrize("name", ["scripts/demo", "scripts/test", ".ci/run"])
+def test_a_script_can_be_run(name: str) -> None:
+    assert os.access(ROOT / name, os.X_OK)
+    assert run("bash", "-n", name).returncode == 0
+
+
+def test_a_machine_without_python_is_told_in_one_sentence(tmp_path: Path) -> None:
+    checkout, tools = tmp_path / "checkout", tmp_path / "bin"
+    shutil.copytree(ROOT / "scripts", checkout / "scripts")
+    tools.mkdir()
+    for tool in ("bash", "basename", "dirname", "cat", "env"):
+        (tools / tool).symlink_to(str(shutil.which(tool)))
+    done = run(checkout / "scripts" / "demo", PATH=str(tools))
+    assert done.returncode == 1
+    assert done.stderr == "demo: python3 was not found; install Python 3.10 or newer.\n"
+
+
+@pytest.mark.parametrize("compiler", ["with", "without"])
+def test_the_demo_shows_what_it_should(compiler: str, tmp_path: Path) -> None:
+    place = {} if compiler == "with" else {"PATH": str(tmp_path), "CC": ""}
+    shown = python("examples/stanford_arm.py", XDG_CACHE_HOME=str(tmp_path), **place)
+    counted = kd.load(ROOT / "urdf" / "stanford_arm.urdf").operations("inverse_dynamics")
+    assert re.search(rf"kane_dynamics +{counted.multiplications} +{counted.additions}\n", shown)
+    assert "[mass-units]" in shown
+
+
+def test_the_benchmarks_measure_what_is_asked_for(tmp_path: Path) -> None:
+    result = tmp_path / "figures.json"
+    shown = python("-m", "benchmarks", "ur5-gravity", "import", "--json", result)
+    figures = json.loads(result.read_text(encoding="utf-8"))
+    assert [entry["row"] for entry in figures["times"]] == ["ur5-gravity", "import"]
+    assert all(entry["ours_seconds"] > 0 < entry["peer_seconds"] for entry in figures["times"])
+    assert "646" in shown
+
+
+def test_a_benchmark_that_does_not_exist_is_named() -> None:
+    done = run(sys.executable, "-m", "benchmarks", "ur7", PYTHONPATH=str(ROOT))
+    assert done.returncode == 2
+    assert "no row is named ur7" in done.stderr
