@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kane_dynamics.codegen import Backend, CacheChoice, compile_program
-from kane_dynamics.codegen.arguments import prepare
+from kane_dynamics.codegen.arguments import prepare, refuse_overflow
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.programs import PROGRAMS, Equations, program, signature
+from kane_dynamics.kane.singular import singular_error, singular_speed
 from kane_dynamics.robot.model import Robot
 from kane_dynamics.robot.names import unknown_name
 from kane_dynamics.robot.tree import Tree
@@ -309,9 +310,20 @@ class Dynamics:
                 signature(self._tree, name, links),
                 self._backend,
                 self._cache,
+                self._refuse_singular if name == "forward_dynamics" else None,
             )
             self._functions[name, links] = function
         return function
+
+    def _refuse_singular(self, arrays: Sequence[Array], result: Array) -> NoReturn:
+        """Name the link without which forward dynamics would have a solution in this state."""
+        q = arrays[0]
+        bad = int(np.flatnonzero(~np.isfinite(np.atleast_2d(result)).all(axis=1))[0])
+        M = self.mass_matrix(q[bad] if q.ndim == 2 else q)
+        speed = singular_speed(M)
+        if speed is None:
+            refuse_overflow(signature(self._tree, "forward_dynamics"), arrays, result)
+        raise singular_error(self._tree, speed, "in this configuration")
 
     @cached_property
     def _model_digest(self) -> str:

@@ -31,6 +31,7 @@ MAY_IMPORT = {
     "dynamics": ENGINE,
     "loading": ENGINE | {"dynamics"},
     "simulation": ENGINE | {"dynamics"},
+    "ros": ENGINE | {"dynamics", "loading", "simulation"},
     "__init__": ENGINE | {"dynamics", "loading", "simulation"},
 }
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, Literal
 
+from kane_dynamics.codegen.arguments import Refuse, refuse_overflow
 from kane_dynamics.codegen.backend_c import compiled_function
 from kane_dynamics.codegen.backend_numpy import PythonFunction
 from kane_dynamics.codegen.cache import Cache, CacheChoice, open_cache
@@ -29,6 +30,7 @@ def compile_program(
     signature: Signature,
     backend: Backend = "auto",
     cache: CacheChoice = True,
+    refuse: Refuse | None = None,
 ) -> Callable[..., Any]:
     """A callable that evaluates a program: arrays in, array out.
 
@@ -51,11 +53,15 @@ def compile_program(
         compiles where it can and says so once where it cannot.
     cache : bool or path
         True for the user's cache directory, False for none, or a directory.
+    refuse : callable, optional
+        Given the arguments, as arrays, and a result that is not finite, raises an error that says
+        why; by default one that says that the arguments are too large.
 
     Raises
     ------
     ArgumentError
-        If there is no such backend, or `cache` is not of the types above.
+        If there is no such backend, or `cache` is not of the types above; at the first call, if
+        the program made does not have the signature given.
     CompileError
         If ``"c"`` is asked for and there is no compiler that works.
     """
@@ -64,14 +70,21 @@ def compile_program(
     kept = open_cache(cache)
     whole_key = digest(key, repr(signature), package_identity())
 
+    def derived() -> Program:
+        program = make()
+        if program.signature != signature or len(program.outputs) != signature.size:
+            raise ArgumentError(f"{signature.name}: the program made has not the signature given")
+        return program
+
     def in_python() -> str:
-        return _text("python", whole_key, kept, lambda: python_source(make()))
+        return _text("python", whole_key, kept, lambda: python_source(derived()))
 
     @functools.cache
     def in_c() -> str:
-        return _text("c", whole_key, kept, lambda: "\n".join(statements(make(), REAL)))
+        return _text("c", whole_key, kept, lambda: "\n".join(statements(derived(), REAL)))
 
-    slow = PythonFunction(signature, in_python)
+    refuse = refuse or functools.partial(refuse_overflow, signature)
+    slow = PythonFunction(signature, in_python, refuse)
 
     def substitute(error: CompileError) -> Callable[..., Any]:
         if backend == "c":
@@ -85,7 +98,7 @@ def compile_program(
     if compiler is None:
         return substitute(CompileError(missing_compiler()))
     try:
-        return compiled_function(whole_key, in_c, signature, compiler, kept, substitute)
+        return compiled_function(whole_key, in_c, signature, compiler, kept, substitute, refuse)
     except CompileError as error:
         return substitute(error)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ QUATERNION_TOLERANCE = 1e-3
 _REAL_KINDS = "fiu"
 
 FloatArray = NDArray[np.float64]
+Refuse = Callable[[Sequence[FloatArray], Any], NoReturn]
 
 
 def prepare(
@@ -49,6 +50,17 @@ def prepare(
     for position, offset in quaternion_positions(signature):
         _check_unit(signature, position, offset, arrays[position])
     return arrays
+
+
+def refuse_overflow(
+    signature: Signature, arrays: Sequence[FloatArray], result: FloatArray | float
+) -> NoReturn:
+    """Raise the error for a result that is not finite although every argument is."""
+    largest = max((float(np.abs(array).max(initial=0.0)) for array in arrays), default=0.0)
+    raise ArgumentError(
+        f"{signature.name}: the result is not finite; the arguments are too large, up to "
+        f"{largest:g}"
+    )
 
 
 def input_names(signature: Signature) -> tuple[str, ...]:

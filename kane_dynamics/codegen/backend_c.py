@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from kane_dynamics.codegen.arguments import prepare, quaternion_positions
+from kane_dynamics.codegen.arguments import Refuse, prepare, quaternion_positions
 from kane_dynamics.codegen.cache import Cache
 from kane_dynamics.codegen.caller import kernel_type
 from kane_dynamics.codegen.compiler import Compiler
@@ -18,6 +19,8 @@ from kane_dynamics.codegen.kernel_c import BATCH_SYMBOL, STATE_SYMBOL, batch_sou
 from kane_dynamics.codegen.shared_object import load_function
 from kane_dynamics.errors import CompileError
 from kane_dynamics.symbolic.program import Signature
+
+_logger = logging.getLogger("kane_dynamics")
 
 _FORMS = {"state": (STATE_SYMBOL, state_source), "batch": (BATCH_SYMBOL, batch_source)}
 
@@ -34,6 +37,7 @@ def compiled_function(
     compiler: Compiler,
     cache: Cache,
     substitute: Substitute,
+    refuse: Refuse,
 ) -> Callable[..., Any]:
     """A callable around a function that is compiled when it is first called.
 
@@ -52,6 +56,8 @@ def compiled_function(
     substitute : callable
         Told why the statements could not be compiled, returns what is called instead from then
         on, or raises an error.
+    refuse : callable
+        Given the arguments and a result that is not finite, raises an error.
 
     Raises
     ------
@@ -73,6 +79,7 @@ def compiled_function(
         quaternions=quaternion_positions(signature),
         prepare=functools.partial(prepare, signature),
         load=load,
+        refuse=refuse,
     )
 
 
@@ -103,7 +110,9 @@ class _Forms:
         if code is not None:
             with contextlib.suppress(CompileError):
                 return load_function(code, symbol)
-        text = source(self.signature, self.statements().splitlines())
+        lines = self.statements().splitlines()
+        _logger.info("compiling %s, %d statements", self.signature.name, len(lines))
+        text = source(self.signature, lines)
         code = self.compiler.compile(text, _FLAGS, self.signature.name)
         address = load_function(code, symbol)
         self.cache.write(entry, code)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kane_dynamics.codegen.arguments import FloatArray, count_of, prepare
+from kane_dynamics.codegen.arguments import FloatArray, Refuse, count_of, prepare
 from kane_dynamics.symbolic.program import Signature
 
 
@@ -32,12 +32,15 @@ class PythonFunction:
         Its name, inputs and result.
     source : callable
         Returns the text; called at the first evaluation.
+    refuse : callable
+        Given the arguments and a result that is not finite, raises an error.
     """
 
-    def __init__(self, signature: Signature, source: Callable[[], str]) -> None:
+    def __init__(self, signature: Signature, source: Callable[[], str], refuse: Refuse) -> None:
         self.__name__ = signature.name
         self._signature = signature
         self._source = source
+        self._refuse = refuse
         self._evaluate: Evaluate | None = None
         self._lock = threading.Lock()
 
@@ -46,8 +49,12 @@ class PythonFunction:
         evaluate = self._evaluate or self._define()
         count = count_of(arrays)
         if count is None:
-            return self._one(evaluate, arrays)
-        return self._many(evaluate, arrays, count)
+            result = self._one(evaluate, arrays)
+        else:
+            result = self._many(evaluate, arrays, count)
+        if not np.isfinite(result).all():
+            self._refuse(arrays, result)
+        return result
 
     def __repr__(self) -> str:
         return f"<Python function {self.__name__}>"

@@ -3,7 +3,7 @@
  * A Kernel checks its arguments, calls a function of the machine, and returns a new array. What it
  * does not recognise at once - lists, other types, keywords, faults - it hands to the Python
  * function `prepare`, which either returns float64 arrays in C order or raises the error that
- * says what is wrong.
+ * says what is wrong. A result that is not finite goes to `refuse`, which raises.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -32,6 +32,7 @@ typedef struct {
     PyObject *name;
     PyObject *prepare;    /* (args, kwargs) -> tuple of arrays */
     PyObject *load;       /* ("state" | "batch") -> address, or another callable */
+    PyObject *refuse;     /* (arrays, result) -> raises */
     PyObject *substitute; /* called instead, once `load` has returned it */
 } Kernel;
 
@@ -101,6 +102,34 @@ evaluate_batch(Kernel *self, Arguments *read)
     return result;
 }
 
+static int
+is_finite(PyObject *result)
+{
+    if (PyFloat_Check(result))
+        return isfinite(PyFloat_AS_DOUBLE(result));
+    PyArrayObject *array = (PyArrayObject *)result;
+    return all_finite((const double *)PyArray_DATA(array), PyArray_SIZE(array));
+}
+
+/* Has Python raise the error for a result that is not finite. */
+static void
+refuse(Kernel *self, PyObject *const *args, PyObject *result)
+{
+    PyObject *arrays = PyTuple_New(self->layout.inputs);
+    if (arrays == NULL)
+        return;
+    for (int i = 0; i < self->layout.inputs; i++) {
+        Py_INCREF(args[i]);
+        PyTuple_SET_ITEM(arrays, i, args[i]);
+    }
+    PyObject *returned = PyObject_CallFunctionObjArgs(self->refuse, arrays, result, NULL);
+    Py_DECREF(arrays);
+    if (returned != NULL) {
+        Py_DECREF(returned);
+        PyErr_SetString(PyExc_SystemError, "refuse must raise an error");
+    }
+}
+
 static PyObject *
 evaluate(Kernel *self, PyObject *const *args, Arguments *read)
 {
@@ -110,7 +139,12 @@ evaluate(Kernel *self, PyObject *const *args, Arguments *read)
             return NULL;
         return PyObject_Vectorcall(self->substitute, args, (size_t)self->layout.inputs, NULL);
     }
-    return batch ? evaluate_batch(self, read) : evaluate_state(self, read);
+    PyObject *result = batch ? evaluate_batch(self, read) : evaluate_state(self, read);
+    if (result == NULL || is_finite(result))
+        return result;
+    refuse(self, args, result);
+    Py_DECREF(result);
+    return NULL;
 }
 
 /* Arrays made from whatever was given, one for each input. */
@@ -166,11 +200,12 @@ kernel_vectorcall(PyObject *object, PyObject *const *args, size_t flags, PyObjec
 static PyObject *
 kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"name", "sizes", "shape", "quaternions", "prepare", "load", NULL};
-    PyObject *name, *sizes, *shape, *quaternions, *prepare, *load;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "UO!O!O!OO", keywords, &name, &PyTuple_Type,
+    static char *keywords[] = {"name",    "sizes", "shape",  "quaternions",
+                               "prepare", "load",  "refuse", NULL};
+    PyObject *name, *sizes, *shape, *quaternions, *prepare, *load, *refuse;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "UO!O!O!OOO", keywords, &name, &PyTuple_Type,
                                      &sizes, &PyTuple_Type, &shape, &PyTuple_Type, &quaternions,
-                                     &prepare, &load))
+                                     &prepare, &load, &refuse))
         return NULL;
     Kernel *self = (Kernel *)type->tp_alloc(type, 0);
     if (self == NULL)
@@ -182,6 +217,8 @@ kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->prepare = prepare;
     Py_INCREF(load);
     self->load = load;
+    Py_INCREF(refuse);
+    self->refuse = refuse;
     if (!read_layout(&self->layout, sizes, shape, quaternions))
         Py_CLEAR(self);
     return (PyObject *)self;
@@ -194,6 +231,7 @@ kernel_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(Py_TYPE(object));
     Py_VISIT(self->prepare);
     Py_VISIT(self->load);
+    Py_VISIT(self->refuse);
     Py_VISIT(self->substitute);
     return 0;
 }
@@ -204,6 +242,7 @@ kernel_clear(PyObject *object)
     Kernel *self = (Kernel *)object;
     Py_CLEAR(self->prepare);
     Py_CLEAR(self->load);
+    Py_CLEAR(self->refuse);
     Py_CLEAR(self->substitute);
     return 0;
 }

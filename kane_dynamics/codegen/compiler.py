@@ -78,7 +78,7 @@ class Compiler:
                 command = [*self.command, *_FLAGS, *_PLATFORM_FLAGS, *flags]
                 files = ["-o", str(result), str(text), "-lm"]
                 failure = _run([*command, _NATIVE, *files], directory)
-                if failure is not None and _NATIVE in failure:
+                if failure is not None and "-march" in failure:
                     failure = _run([*command, *files], directory)
                 if failure is not None:
                     raise CompileError(f"{self.command[0]} could not compile {name}: {failure}")

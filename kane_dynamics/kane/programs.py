@@ -6,17 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from kane_dynamics.errors import SingularError
 from kane_dynamics.kane import forward, gravity, inverse, links, mass, momentum
 from kane_dynamics.kane.frames import FramedBody, framed
 from kane_dynamics.kane.regrouping import regrouped
-from kane_dynamics.robot.tree import Body, Frame, Tree
+from kane_dynamics.kane.singular import SINGULAR, singular_error, speeds
+from kane_dynamics.robot.tree import Frame, Tree
 from kane_dynamics.symbolic.evaluate import evaluate
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.program import Input, Program, Signature
-
-SINGULAR = 1e-13
-"""A pivot this much smaller than its diagonal element is zero up to rounding."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +135,7 @@ def _mass_matrix(d: _Derivation) -> list[Expr]:
 
 def _forward_dynamics(d: _Derivation) -> list[Expr]:
     """Accelerations; the speeds are eliminated in the order of the tree."""
-    order = list(dict.fromkeys(s for body in d.equations.tree.bodies for s in _speeds(body)))
+    order = list(dict.fromkeys(s for body in d.equations.tree.bodies for s in speeds(body)))
     M = d.matrix()
     factors = forward.factorized(d.graph, [[M[i][j] for j in order] for i in order])
     _refuse_singular(d, order, M, factors)
@@ -148,10 +145,6 @@ def _forward_dynamics(d: _Derivation) -> list[Expr]:
     for position, i in enumerate(order):
         udot[i] = x[position]
     return udot
-
-
-def _speeds(body: Body) -> range:
-    return range(body.speed, body.speed + (6 if body.kind == "floating" else 1))
 
 
 def _refuse_singular(
@@ -171,12 +164,7 @@ def _refuse_singular(
             worst[k] = max(worst[k], abs(pivot) / diagonal if diagonal > 0 else 0.0)
     for k in reversed(range(size)):
         if not worst[k] > SINGULAR:
-            body = next(b for b in d.equations.tree.bodies if order[k] in _speeds(b))
-            raise SingularError(
-                f"forward dynamics has no solution: link '{body.name}' and what it carries have "
-                f"no inertia that joint '{body.joint}' could accelerate; give the link a mass and "
-                "an inertia, or lock the joint"
-            )
+            raise singular_error(d.equations.tree, order[k], "in any configuration")
 
 
 def _configuration(d: _Derivation, seed: int) -> dict[str, list[float]]:
