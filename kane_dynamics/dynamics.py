@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kane_dynamics.codegen import Backend, CacheChoice, compile_program
+from kane_dynamics.codegen import Backend, CacheChoice, check_choices, compile_program
 from kane_dynamics.codegen.arguments import prepare, refuse_overflow
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.programs import PROGRAMS, Equations, program, signature
@@ -84,6 +84,7 @@ class Dynamics:
         backend: Backend = "auto",
         cache: CacheChoice = True,
     ) -> None:
+        check_choices(backend, cache)
         self._robot = robot
         self._tree = tree
         self._equations = Equations(tree, gravity)
@@ -168,7 +169,9 @@ class Dynamics:
         array([2.5])
         """
         tau = self._inverse_dynamics(q, u, udot)
-        return tau if wrenches is None else tau - self._wrench_forces(q, wrenches)
+        if wrenches is None:
+            return tau
+        return _sum("inverse_dynamics", tau, -self._wrench_forces(q, wrenches))
 
     def gravity(self, q: ArrayLike) -> Array:
         """Torques that hold the robot still against its weight, (dof,) or (N, dof)."""
@@ -194,7 +197,7 @@ class Dynamics:
         """
         if wrenches is not None:
             tau = _checked("forward_dynamics", "tau", tau, self.dof)
-            tau = tau + self._wrench_forces(q, wrenches)
+            tau = _sum("forward_dynamics", tau, self._wrench_forces(q, wrenches))
         return self._forward_dynamics(q, u, tau)
 
     def energy(self, q: ArrayLike, u: ArrayLike) -> Energy:
@@ -270,10 +273,10 @@ class Dynamics:
         return sympy_equations(self._program(name, link))
 
     def _heading(self) -> str:
-        names = " ".join(self.coordinate_names)
+        names = " ".join(map(_printable, self.coordinate_names))
         gravity = " ".join(f"{g:g}" for g in self._equations.gravity)
         return (
-            f"Equations of motion of {self._robot.name} by Kane's method (kane_dynamics).\n"
+            f"Equations of motion of {_printable(self._robot.name)} by Kane's method (kane_dynamics).\n"
             f"q: {names}; SI units; gravity {gravity}."
         )
 
@@ -300,6 +303,9 @@ class Dynamics:
     _momentum = _compiled("momentum")
 
     def _function(self, name: str, *links: str) -> Function:
+        for link in links:
+            if not isinstance(link, str):
+                raise unknown_name("link", link, self.link_names)
         function = self._functions.get((name, links))
         if function is None:
             for link in links:
@@ -343,11 +349,25 @@ class Dynamics:
             self._tree.frame(link)
         if not wrenches:
             return np.zeros(self.dof)
-        links = tuple(sorted(wrenches))
-        arrays = [_checked("wrenches", f"['{k}']", wrenches[k], 6) for k in links]
-        shape = np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
-        flat = np.concatenate([np.broadcast_to(a, (*shape, 6)) for a in arrays], axis=-1)
-        return self._function("wrench_forces", *links)(q, flat)
+        inputs = tuple(Input(f"['{link}']", 6) for link in wrenches)
+        arrays = prepare(Signature("wrenches", inputs, ()), list(wrenches.values()), {})
+        states = np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
+        flat = np.concatenate([np.broadcast_to(a, (*states, 6)) for a in arrays], axis=-1)
+        return self._function("wrench_forces", *wrenches)(q, flat)
+
+
+def _printable(name: str) -> str:
+    """A name without anything that could end the comment it is put in."""
+    return "".join(c if c.isalnum() or c in "_-. " else "_" for c in name)
+
+
+def _sum(function: str, a: Array, b: Array) -> Array:
+    """Sum of generalized forces, each of one state or of many."""
+    if a.ndim == b.ndim == 2 and len(a) != len(b):
+        raise ArgumentError(
+            f"{function}: wrenches have {len(b)} states, other arguments have {len(a)}"
+        )
+    return a + b
 
 
 def _checked(function: str, name: str, value: ArrayLike, size: int) -> Array:

@@ -271,6 +271,16 @@ def test_sines_come_together_after_their_angles(graph):
     assert sum(kinds) == 2
 
 
+def test_a_sine_of_a_sine_is_taken_after_it(graph):
+    x, _, _ = graph.inputs("x", 3)
+    inner = graph.sin(x)
+    program = a_program(graph, graph.cos(inner + x) * inner)
+    lines = [line for line in statements(program, "T") if "SINCOS" in line]
+    assert lines == ["SINCOS(in_x(0), s1, c1);", "SINCOS(in_x(0) + s1, s2, c2);"]
+    text = c_source(program)
+    assert text.index("s1 = sin(x[0])") < text.index("c2 = cos(x[0] + s1)")
+
+
 def test_numbers_are_printed_exactly(graph):
     x, _, _ = graph.inputs("x", 3)
     for number in (0.1, 1e-300, 123456789.123456789, 5e22, 3.0):

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from kane_dynamics.codegen.arguments import Refuse, refuse_overflow
 from kane_dynamics.codegen.backend_c import compiled_function
 from kane_dynamics.codegen.backend_numpy import PythonFunction
-from kane_dynamics.codegen.cache import Cache, CacheChoice, open_cache
+from kane_dynamics.codegen.cache import Cache, CacheChoice, check_choice, open_cache
 from kane_dynamics.codegen.compiler import find_compiler, missing_compiler
 from kane_dynamics.codegen.identity import digest, package_identity
 from kane_dynamics.codegen.kernel_c import REAL
@@ -19,7 +19,7 @@ from kane_dynamics.symbolic.c import statements
 from kane_dynamics.symbolic.numpy import python_source
 from kane_dynamics.symbolic.program import Program, Signature
 
-__all__ = ["Backend", "CacheChoice", "compile_program"]
+__all__ = ["Backend", "CacheChoice", "check_choices", "compile_program"]
 
 Backend = Literal["auto", "c", "numpy"]
 
@@ -65,8 +65,7 @@ def compile_program(
     CompileError
         If ``"c"`` is asked for and there is no compiler that works.
     """
-    if backend not in ("auto", "c", "numpy"):
-        raise ArgumentError(f'backend must be "auto", "c" or "numpy", got {backend!r}')
+    check_choices(backend, cache)
     kept = open_cache(cache)
     whole_key = digest(key, repr(signature), package_identity())
 
@@ -101,6 +100,13 @@ def compile_program(
         return compiled_function(whole_key, in_c, signature, compiler, kept, substitute, refuse)
     except CompileError as error:
         return substitute(error)
+
+
+def check_choices(backend: Backend, cache: CacheChoice) -> None:
+    """Raise ArgumentError if there is no such backend, or `cache` is not what it can be."""
+    if backend not in ("auto", "c", "numpy"):
+        raise ArgumentError(f'backend must be "auto", "c" or "numpy", got {backend!r}')
+    check_choice(cache)
 
 
 def _text(language: str, key: str, cache: Cache, derive: Callable[[], str]) -> str:

@@ -91,10 +91,9 @@ def open_cache(choice: CacheChoice) -> Cache:
     ArgumentError
         If `choice` is neither.
     """
+    check_choice(choice)
     if choice is False:
         return Cache(None)
-    if not isinstance(choice, (bool, str, os.PathLike)) or choice == "":
-        raise ArgumentError(f"cache must be True, False or a directory, got {choice!r}")
     try:
         named = _standard_directory() if isinstance(choice, bool) else Path(choice)
         directory = named.expanduser().absolute()
@@ -107,6 +106,12 @@ def open_cache(choice: CacheChoice) -> Cache:
         return Cache(directory)
     warn_once(f"cache {choice}", f"{fault}; compiled functions are not kept")
     return Cache(None)
+
+
+def check_choice(choice: CacheChoice) -> None:
+    """Raise ArgumentError if `choice` is nothing that `open_cache` takes."""
+    if not isinstance(choice, (bool, str, os.PathLike)) or choice == "":
+        raise ArgumentError(f"cache must be True, False or a directory, got {choice!r}")
 
 
 def _standard_directory() -> Path:

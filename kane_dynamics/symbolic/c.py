@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kane_dynamics.symbolic.graph import Expr
 from kane_dynamics.symbolic.program import Program
-from kane_dynamics.symbolic.schedule import Schedule, schedule
+from kane_dynamics.symbolic.schedule import TURNS, Schedule, schedule
 from kane_dynamics.symbolic.text import Language, write
 
 _OPERATORS = {
@@ -44,12 +44,18 @@ def statements(program: Program, real: str) -> list[str]:
     ``SINCOS`` stand together, right after the angles they need.
     """
     plan = schedule(program)
-    lines = [f"const {real} {plan.names[n]} = {write(n, plan.names, _MACROS)};" for n in plan.early]
-    for number, angle in enumerate(plan.angles, 1):
-        text = plan.names.get(angle) or write(angle, plan.names, _MACROS)
-        lines.append(f"{real} s{number}, c{number};")
-        lines.append(f"SINCOS({text}, s{number}, c{number});")
-    lines += [f"const {real} {plan.names[n]} = {write(n, plan.names, _MACROS)};" for n in plan.late]
+    lines = []
+    assigned = set()
+    for node in plan.order:
+        if node.op not in TURNS:
+            lines.append(f"const {real} {plan.names[node]} = {write(node, plan.names, _MACROS)};")
+        elif node.args[0] not in assigned:
+            angle = node.args[0]
+            assigned.add(angle)
+            number = plan.names[node][1:]
+            text = plan.names.get(angle) or write(angle, plan.names, _MACROS)
+            lines.append(f"{real} s{number}, c{number};")
+            lines.append(f"SINCOS({text}, s{number}, c{number});")
     for position, output in enumerate(program.outputs):
         text = _output(output, plan, _MACROS)
         lines.append(f"out({position}) = {f'REAL({text})' if output.op == 'const' else text};")
@@ -79,13 +85,10 @@ def c_source(program: Program, comment: str = "") -> str:
     if any(n.op == "sign" for n in program.nodes):
         lines += ["static double sign_of(double x) { return (double)((x > 0) - (x < 0)); }", ""]
     lines += [prototype, "{"]
-    body = [_declare(n, plan) for n in plan.early]
-    for number, angle in enumerate(plan.angles, 1):
-        text = plan.names.get(angle) or write(angle, plan.names, _PLAIN)
-        for function in ("sin", "cos"):
-            if f"{function[0]}{number}" in plan.names.values():
-                body.append(f"const double {function[0]}{number} = {function}({text});")
-    body += [_declare(n, plan) for n in plan.late]
+    body = [
+        f"const double {plan.names[node]} = {write(node, plan.names, _PLAIN)};"
+        for node in plan.order
+    ]
     used = {n.entry[0] for n in program.nodes if n.op == "input"}
     body += [f"(void){i.name};" for i in program.inputs if i.name not in used]
     body += [f"out[{k}] = {_output(o, plan, _PLAIN)};" for k, o in enumerate(program.outputs)]
@@ -99,10 +102,6 @@ def _usage(program: Program) -> list[str]:
         f"{program.name}: inputs {inputs}; out ({shape}, row by row).",
         str(program.operations) + ".",
     ]
-
-
-def _declare(node: Expr, plan: Schedule) -> str:
-    return f"const double {plan.names[node]} = {write(node, plan.names, _PLAIN)};"
 
 
 def _output(output: Expr, plan: Schedule, language: Language) -> str:

@@ -49,9 +49,8 @@ def latex_source(program: Program) -> str:
     """
     plan = schedule(program)
     names = {node: _subscripted(name) for node, name in plan.names.items()}
-    functions = [n for n in program.nodes if n.op in ("sin", "cos")]
     lines = []
-    for node in sorted([*plan.early, *plan.late, *functions], key=lambda n: n.index):
+    for node in plan.order:
         lines.append(rf"{names[node]} &= {write(node, names, _LATEX)} \\")
     symbol = _OUTPUT_NAMES.get(program.name, rf"\mathrm{{{program.name.replace('_', ' ')}}}")
     for position, output in enumerate(program.outputs):

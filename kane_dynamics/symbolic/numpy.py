@@ -31,9 +31,7 @@ def python_source(program: Program) -> str:
     plan = schedule(program)
     parameters = ", ".join([*(i.name for i in program.inputs), *FUNCTION_NAMES])
     lines = [f"def {program.name}({parameters}):"]
-    functions = [n for n in program.nodes if n.op in ("sin", "cos")]
-    # An angle is named before its sine is taken, and everything else may need the sine.
-    for node in sorted([*plan.early, *plan.late, *functions], key=lambda n: n.index):
+    for node in plan.order:
         lines.append(f"    {plan.names[node]} = {write(node, plan.names, _PYTHON)}")
     lines.append("    return [")
     for output in program.outputs:
@@ -52,9 +50,12 @@ import numpy as np
 def {name}({parameters}):
     """One state or a batch: arrays (n,) or (N, n) in, array {shape} or (N, …) out."""
     {transposed}
+    states = np.broadcast_shapes(*(x.shape[1:] for x in ({parameters},)))
+    result = np.empty(states + ({size},))
     outputs = _{name}({parameters}, np.sin, np.cos, np.sign, np.sqrt)
-    stacked = np.stack(np.broadcast_arrays(*outputs), axis=-1)
-    return stacked.reshape(stacked.shape[:-1] + {shape})
+    for k, output in enumerate(outputs):
+        result[..., k] = output
+    return result.reshape(states + {shape})
 
 
 {function}'''
@@ -69,6 +70,7 @@ def python_module(program: Program, heading: str) -> str:
         name=program.name,
         parameters=", ".join(names),
         shape=program.signature.shape,
+        size=program.signature.size,
         transposed="\n    ".join(f"{name} = np.asarray({name}, float).T" for name in names),
         function=python_source(program).replace("def ", "def _", 1),
     )

@@ -18,6 +18,7 @@ LONGEST_LINE = 6
 """Operations in one line at most."""
 
 LEAVES = frozenset({"const", "input"})
+TURNS = frozenset({"sin", "cos"})
 
 
 @dataclass(frozen=True)
@@ -26,34 +27,42 @@ class Schedule:
 
     Attributes
     ----------
-    angles : tuple of Expr
-        Arguments of sines and cosines; sine and cosine of the k-th are named ``s<k>``, ``c<k>``.
-    early, late : tuple of Expr
-        Expressions to be assigned before and after the sines and cosines, arguments before users.
+    order : tuple of Expr
+        Expressions to be assigned, arguments before users. Sines and cosines stand together,
+        right after the angles they are of.
     names : mapping from Expr to str
+        ``Z1``, ``Z2``, …; sine and cosine of the k-th angle are ``s<k>`` and ``c<k>``.
     """
 
-    angles: tuple[Expr, ...]
-    early: tuple[Expr, ...]
-    late: tuple[Expr, ...]
+    order: tuple[Expr, ...]
     names: Mapping[Expr, str]
 
 
 def schedule(program: Program) -> Schedule:
     """Names for the shared expressions of a program; angles, their sines and cosines come first."""
-    named = _named(program)
-    angles = list(dict.fromkeys(n.args[0] for n in program.nodes if n.op in ("sin", "cos")))
+    turns = [node for node in program.nodes if node.op in TURNS]
+    angles = list(dict.fromkeys(node.args[0] for node in turns))
     needed = set(reachable(angles))
-    early = [node for node in named if node in needed]
-    late = [node for node in named if node not in needed]
-    names: dict[Expr, str] = {}
-    for number, angle in enumerate(angles, 1):
-        for node in program.nodes:
-            if node.op in ("sin", "cos") and node.args[0] is angle:
-                names[node] = f"{node.op[0]}{number}"
-    for number, node in enumerate([*early, *late], 1):
-        names[node] = f"Z{number}"
-    return Schedule(tuple(angles), tuple(early), tuple(late), names)
+    depth = _depths(program)
+    named = _named(program)
+    order: list[Expr] = []
+    for level in range(max((depth[angle] + 1 for angle in angles), default=0)):
+        order += [node for node in named if node in needed and depth[node] == level]
+        order += [node for node in turns if depth[node.args[0]] == level]
+    order += [node for node in named if node not in needed]
+    number = {angle: k for k, angle in enumerate(angles, 1)}
+    names = {node: f"{node.op[0]}{number[node.args[0]]}" for node in turns}
+    quantities = [node for node in order if node.op not in TURNS]
+    names.update({node: f"Z{k}" for k, node in enumerate(quantities, 1)})
+    return Schedule(tuple(order), names)
+
+
+def _depths(program: Program) -> dict[Expr, int]:
+    """How many sines or cosines are nested in each expression."""
+    depth: dict[Expr, int] = {}
+    for node in program.nodes:
+        depth[node] = max((depth[arg] for arg in node.args), default=0) + (node.op in TURNS)
+    return depth
 
 
 def _named(program: Program) -> list[Expr]:
@@ -67,7 +76,7 @@ def _named(program: Program) -> list[Expr]:
     named: set[Expr] = set()
     length: dict[Expr, int] = {}
     for node in program.nodes:
-        if node.op in LEAVES or node.op in ("sin", "cos"):
+        if node.op in LEAVES or node.op in TURNS:
             length[node] = 0
             continue
         own = int(node.op != "neg")

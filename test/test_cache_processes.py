@@ -1,0 +1,149 @@
+"""The cache between processes: started at once, one after the other, after an accident."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kane_dynamics.codegen.cache import FORMAT
+
+SCRIPT = """
+import logging, sys, threading
+import numpy as np
+sys.path.insert(0, {tests!r})
+from random_programs import random_program
+from kane_dynamics.codegen import compile_program
+logging.basicConfig(stream=sys.stderr)
+program = random_program(0)
+derived = []
+def make():
+    derived.append(1)
+    return program
+arguments = [np.linspace(0.1, 0.9, entry.size) for entry in program.inputs]
+print("ready", flush=True)
+sys.stdin.readline()
+function = compile_program("key", make, program.signature, "c", {cache!r})
+one = function(*arguments)
+many = function(*(np.stack([x] * 9) for x in arguments))
+assert np.allclose(many, one, rtol=1e-12)
+print(one.tolist(), len(derived))
+"""
+
+
+def start(cache: Path) -> subprocess.Popen[str]:
+    tests = Path(__file__).parent
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT.format(tests=str(tests), cache=str(cache))],
+        env={**os.environ, "PYTHONPATH": str(tests.parent)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[str, int]:
+    """The result, and how often the program was derived."""
+    out, err = process.communicate("go\n", timeout=120)
+    assert process.returncode == 0, err
+    assert err == ""
+    result, _, derived = out.strip().rpartition("\n")[2].rpartition(" ")
+    return result, int(derived)
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    return finish(start(tmp_path_factory.mktemp("expected")))[0]
+
+
+def files(cache: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in cache.iterdir()}
+
+
+def test_processes_that_start_at_once_all_succeed(tmp_path, expected):
+    processes = [start(tmp_path) for _ in range(4)]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    assert {finish(process)[0] for process in processes} == {expected}
+    assert len(files(tmp_path)) == 4  # the caller, the statements, one state, many states
+    assert all(name.endswith(".entry") for name in files(tmp_path))
+    assert finish(start(tmp_path)) == (expected, 0)
+
+
+def test_the_next_process_derives_and_compiles_nothing(tmp_path, expected, monkeypatch):
+    assert finish(start(tmp_path)) == (expected, 1)
+    before = files(tmp_path)
+    assert finish(start(tmp_path)) == (expected, 0)
+    assert files(tmp_path) == before
+
+
+def spoil_every_byte(content: bytes) -> bytes:
+    return bytes(byte ^ 0x55 for byte in content)
+
+
+def false_code(content: bytes) -> bytes:
+    """An entry in perfect order that holds no code."""
+    header = json.loads(content.partition(b"\n")[0])
+    false = b"\x7fELF and nothing else"
+    header["sha256"] = hashlib.sha256(false).hexdigest()
+    assert header["format"] == FORMAT
+    return json.dumps(header).encode() + b"\n" + false
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"",
+        lambda content: content[: len(content) // 2],
+        lambda content: content[:-1] + bytes([content[-1] ^ 1]),
+        spoil_every_byte,
+    ],
+    ids=["emptied", "truncated", "altered", "overwritten"],
+)
+def test_damaged_entries_are_rebuilt(tmp_path, expected, damage):
+    finish(start(tmp_path))
+    before = files(tmp_path)
+    for name, content in before.items():
+        (tmp_path / name).write_bytes(damage(content))
+    assert finish(start(tmp_path)) == (expected, 1)
+    assert files(tmp_path).keys() == before.keys()
+    assert finish(start(tmp_path)) == (expected, 0)
+
+
+def test_entries_without_loadable_code_are_rebuilt(tmp_path, expected):
+    finish(start(tmp_path))
+    for name, content in files(tmp_path).items():
+        if b"\x7fELF" in content:
+            (tmp_path / name).write_bytes(false_code(content))
+    assert finish(start(tmp_path)) == (expected, 0)
+    assert finish(start(tmp_path)) == (expected, 0)
+    assert not any(content.endswith(b"nothing else") for content in files(tmp_path).values())
+
+
+def test_a_running_function_does_not_depend_on_the_cache(tmp_path):
+    script = SCRIPT.format(tests=str(Path(__file__).parent), cache=str(tmp_path / "cache"))
+    script += """
+import pathlib
+for path in pathlib.Path({!r}).iterdir():
+    with open(path, "r+b") as file:
+        file.truncate(10)
+    path.write_bytes(b"x" * 100000)
+again = function(*arguments)
+assert (again == one).all() and np.allclose(function(*(np.stack([x] * 9) for x in arguments)), one)
+print("still there")
+""".format(str(tmp_path / "cache"))
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        input="go\n",
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.endswith("still there\n"), done.stderr

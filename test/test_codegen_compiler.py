@@ -1,0 +1,244 @@
+"""The machine's C compiler: missing, failing, hanging, interrupted."""
+
+import ctypes
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from random_programs import random_program
+
+from kane_dynamics.codegen import (
+    caller,
+    compile_program,
+    compiler,
+    identity,
+    notice,
+    shared_object,
+)
+from kane_dynamics.codegen.compiler import Compiler, find_compiler
+from kane_dynamics.errors import CompileError
+
+PROGRAM = random_program(0)
+ARGUMENTS = [np.linspace(0.1, 0.9, entry.size) for entry in PROGRAM.inputs]
+
+SCRIPT = """
+import logging, sys
+import numpy as np
+sys.path.insert(0, {tests!r})
+from random_programs import random_program
+from kane_dynamics.codegen import compile_program
+logging.basicConfig(format="%(levelname)s %(name)s %(message)s", stream=sys.stdout)
+program = random_program(0)
+for key in ("first", "second"):
+    function = compile_program(key, lambda: program, program.signature, {backend!r}, {cache!r})
+    print(function(*(np.linspace(0.1, 0.9, entry.size) for entry in program.inputs)).tolist())
+"""
+
+
+def script(backend, cache=False) -> list[str]:
+    tests = str(Path(__file__).parent)
+    return [sys.executable, "-c", SCRIPT.format(tests=tests, backend=backend, cache=cache)]
+
+
+def run(backend, **environment):
+    root = str(Path(__file__).parents[1])
+    changed = {**os.environ, "PYTHONPATH": root, **environment}
+    return subprocess.run(script(backend), env=changed, capture_output=True, text=True)
+
+
+def compiled(backend, key=""):
+    return compile_program(key, lambda: PROGRAM, PROGRAM.signature, backend, False)
+
+
+def expected():
+    return compiled("numpy")(*ARGUMENTS)
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """As in a process that has not compiled or warned yet."""
+    monkeypatch.setattr(caller, "_loaded", [])
+    monkeypatch.setattr(notice, "_given", set())
+
+
+def compiler_that(tmp_path: Path, does: str) -> str:
+    path = tmp_path / "compiler"
+    path.write_text(f"#!/bin/sh\n{does}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_without_a_compiler_numpy_takes_over_with_one_warning(tmp_path):
+    done = run("auto", PATH=str(tmp_path), CC="")
+    warning, *results = done.stdout.splitlines()
+    assert warning.startswith("WARNING kane_dynamics no C compiler")
+    assert "install" in warning
+    assert results == [str(expected().tolist())] * 2
+
+
+def test_without_a_compiler_c_cannot_be_had(tmp_path):
+    done = run("c", PATH=str(tmp_path), CC="")
+    assert "CompileError: no C compiler (cc, gcc or clang) was found" in done.stderr
+
+
+def test_numpy_needs_no_compiler_and_gives_no_warning(tmp_path):
+    done = run("numpy", PATH=str(tmp_path), CC="")
+    assert done.stdout.splitlines() == [str(expected().tolist())] * 2
+
+
+@pytest.mark.parametrize("name", ["no-such-compiler -O", "gcc 'unfinished"])
+def test_the_compiler_that_cc_names_is_the_only_one_tried(name, monkeypatch):
+    monkeypatch.setenv("CC", name)
+    assert find_compiler() is None
+    with pytest.raises(CompileError, match=r"\$CC names"):
+        compiled("c")
+
+
+def test_the_first_complaint_of_the_compiler_is_told(monkeypatch):
+    monkeypatch.setenv("CC", f"{find_compiler().command[0]} -include no-such-file.h")
+    with pytest.raises(CompileError, match=r"could not compile.*no-such-file\.h"):
+        compiled("c")(*ARGUMENTS)
+
+
+def test_a_compiler_that_fails_at_the_first_call_leaves_numpy(fresh, monkeypatch, caplog):
+    compiled("c")(*ARGUMENTS)  # the caller is there
+    monkeypatch.setenv("CC", f"{find_compiler().command[0]} -include no-such-file.h")
+    functions = [compiled("auto", key) for key in ("first", "second")]
+    with caplog.at_level(logging.WARNING, "kane_dynamics"):
+        for function in functions * 2:
+            assert (function(*ARGUMENTS) == expected()).all()
+            assert (function(*(x[None] for x in ARGUMENTS))[0] == expected()).all()
+    (record,) = caplog.records
+    assert "no-such-file.h" in record.message
+    assert "NumPy is used instead" in record.message
+
+
+def test_without_python_headers_numpy_takes_over(fresh, monkeypatch, caplog):
+    monkeypatch.setattr(caller, "python_headers", lambda: None)
+    with caplog.at_level(logging.WARNING, "kane_dynamics"):
+        assert (compiled("auto")(*ARGUMENTS) == expected()).all()
+    assert "Python.h was not found" in caplog.text
+    with pytest.raises(CompileError, match=r"Python\.h"):
+        compiled("c")
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "cc1: error: bad value ('native') for '-march=' switch",
+        "clang: error: the clang compiler does not support '-march=native'",
+    ],
+)
+def test_a_compiler_without_native_target_is_asked_again(complaint, tmp_path, monkeypatch):
+    refuse = f'for x; do [ "$x" = -march=native ] && echo "{complaint}" >&2 && exit 1; done'
+    real = find_compiler().command[0]
+    monkeypatch.setenv("CC", compiler_that(tmp_path, f'{refuse}\nexec {real} "$@"'))
+    np.testing.assert_allclose(compiled("c")(*ARGUMENTS), expected(), rtol=1e-12)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def wait_until(condition) -> bool:
+    for _ in range(600):
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+HANGS = "sleep 600 & echo $! > {0}.new && mv {0}.new {0}; wait"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
+def test_a_compiler_that_hangs_is_stopped_with_its_children(tmp_path, monkeypatch):
+    child = tmp_path / "child"
+    monkeypatch.setattr(compiler, "TIME_LIMIT", 1.0)
+    hanging = Compiler((compiler_that(tmp_path, HANGS.format(child)),))
+    with pytest.raises(CompileError, match="took longer than 1 s"):
+        hanging.compile("", [], "nothing")
+    assert wait_until(lambda: not is_running(int(child.read_text())))
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
+def test_an_interrupt_stops_the_compiler_and_leaves_nothing_behind(tmp_path):
+    child, scratch = tmp_path / "child", tmp_path / "scratch"
+    scratch.mkdir()
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(__file__).parents[1]),
+        "CC": compiler_that(tmp_path, HANGS.format(child)),
+        "TMPDIR": str(scratch),
+    }
+    process = subprocess.Popen(script("auto"), env=environment, stderr=subprocess.PIPE, text=True)
+    assert wait_until(child.exists)
+    process.send_signal(signal.SIGINT)
+    _, messages = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in messages
+    assert wait_until(lambda: not is_running(int(child.read_text())))
+    assert list(scratch.iterdir()) == []
+
+
+def test_nothing_is_left_in_the_temporary_directory(tmp_path):
+    done = run("c", TMPDIR=str(tmp_path), HOME=str(tmp_path / "home"))
+    assert len(done.stdout.splitlines()) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_compiler_has_another_identity(tmp_path):
+    first = Compiler((compiler_that(tmp_path, "exit 1"),))
+    before = first.identity
+    assert first.identity == before
+    assert Compiler((*first.command, "-g")).identity != before
+    compiler_that(tmp_path, "exit 10")
+    assert first.identity != before
+
+
+@pytest.mark.parametrize(
+    "name", ["__init__.py", "kane/inverse.py", "codegen/call.c", "kane/new.py"]
+)
+def test_a_changed_package_has_another_identity(name, tmp_path, monkeypatch):
+    copy = shutil.copytree(identity._PACKAGE, tmp_path / "kane_dynamics")
+    monkeypatch.setattr(identity, "_PACKAGE", copy)
+    assert identity.package_identity.__wrapped__() == identity.package_identity()
+    with open(copy / name, "a") as file:
+        file.write("\n")
+    assert identity.package_identity.__wrapped__() != identity.package_identity()
+
+
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="Linux only")
+def test_code_is_loaded_from_memory_where_files_cannot_be_run(monkeypatch):
+    def refused(*_args, **_kwargs):
+        raise PermissionError("no temporary files here")
+
+    text = '__attribute__((visibility("default"))) int {0}(void) {{ return {1}; }}'
+    codes = {
+        name: find_compiler().compile(text.format(name, value), [], name)
+        for name, value in (("one", 1), ("two", 2))
+    }
+    monkeypatch.setattr(shared_object.tempfile, "mkstemp", refused)
+    for name, value in (("one", 1), ("two", 2)):
+        address = shared_object.load_function(codes[name], name)
+        assert ctypes.CFUNCTYPE(ctypes.c_int)(address)() == value
+
+
+def test_what_is_no_code_cannot_be_loaded():
+    before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
+    with pytest.raises(CompileError, match="cannot be loaded"):
+        shared_object.load_function(b"no code", "kane_state")
+    with pytest.raises(CompileError, match="cannot be loaded"):
+        shared_object.load_extension(b"no code", "kane_dynamics_call")
+    if before:
+        assert len(os.listdir("/proc/self/fd")) == before
