@@ -11,7 +11,7 @@ that slides has a frame parallel to the frame of the body it slides in.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ Array = NDArray[np.float64]
 
 SAME_ANGLE = 1e-10
 """Directions that differ by less (rad) are the same: pi in a URDF has some twelve digits."""
+
+SMALLEST = 1e-12
+"""Offsets this much smaller than the largest of the robot are what rounding left of zero."""
 
 NEARLY_PARALLEL = 0.05
 """Below this sine between two axes the foot of their common perpendicular is too far away."""
@@ -82,12 +85,14 @@ def framed(tree: Tree) -> tuple[FramedBody, ...]:
         orientation, origin = _frame(tree, i, signs, orientations)
         orientations.append(orientation)
         origins.append(origin)
+    smallest = SMALLEST * max((abs(x) for body in tree.bodies for x in body.translation), default=0)
     result = []
     for body, sign, orientation, origin in zip(tree.bodies, signs, orientations, origins):
         ground = body.parent < 0
         inboard = np.eye(3) if ground else orientations[body.parent]
         inboard_origin = np.zeros(3) if ground else origins[body.parent]
-        result.append(_framed(body, sign, orientation, origin, inboard, inboard_origin))
+        own = _framed(body, sign, orientation, origin, inboard, inboard_origin)
+        result.append(replace(own, position=cleaned(own.position, smallest)))
     return tuple(result)
 
 
@@ -128,6 +133,9 @@ def _frame(
         x, origin = _common_perpendicular(tree.bodies[outboard], z)
     if x is None:
         x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
+    x = x / np.linalg.norm(x)
+    # A cross product of nearly parallel directions is across them only to its own rounding.
+    x = x - np.dot(x, z) * z
     x = x / np.linalg.norm(x)
     return np.column_stack([x, np.cross(z, x), z]), origin
 
@@ -197,7 +205,7 @@ def _framed(
         swing=swing,
         twist=twist,
         axis=cleaned(rotation @ body.axis, SAME_ANGLE),
-        position=cleaned(position, 1e-12),
+        position=position,
         rotation=cleaned(rotation, SAME_ANGLE),
         orientation=orientation,
         origin=origin,
@@ -210,7 +218,11 @@ def _framed(
 
 
 def _turns(rotation: Array) -> tuple[float, float, float]:
-    """Angles about z, x, z of a rotation; the first is kept small."""
+    """Angles about z, x, z of a rotation; the first is kept small.
+
+    Where the second is small, only the sum of the first and the third is well known; so the third
+    is what the other two leave.
+    """
     sine = math.hypot(rotation[0, 2], rotation[1, 2])
     if sine < SAME_ANGLE:
         # Antiparallel axes are a twist by pi.
@@ -218,16 +230,20 @@ def _turns(rotation: Array) -> tuple[float, float, float]:
         return 0.0, twist, math.atan2(rotation[1, 0] * math.cos(twist), rotation[0, 0])
     swing = math.atan2(rotation[0, 2], -rotation[1, 2])
     twist = math.atan2(sine, rotation[2, 2])
-    turn = math.atan2(rotation[2, 0], rotation[2, 1])
     if abs(swing) > math.pi / 2 + SAME_ANGLE:
         swing -= math.copysign(math.pi, swing)
-        turn -= math.copysign(math.pi, turn)
         twist = -twist
-    return swing, twist, turn
+    if abs(swing) * sine < SAME_ANGLE:
+        swing = 0.0
+    cos, sin = math.cos(swing), math.sin(swing)
+    x = cos * rotation[0, 0] + sin * rotation[1, 0]
+    y = cos * rotation[1, 0] - sin * rotation[0, 0]
+    y = math.cos(twist) * y + math.sin(twist) * rotation[2, 0]
+    return swing, twist, math.atan2(y, x)
 
 
 def cleaned(numbers: Array, tolerance: float) -> Array:
-    """Numbers next to 0, 1 or -1 made exactly that."""
+    """Numbers within the tolerance of 0, 1 or -1 made exactly that."""
     rounded = np.round(numbers)
     near = (np.abs(numbers - rounded) < tolerance) & (np.abs(rounded) <= 1)
     return np.where(near, rounded, numbers) + 0.0

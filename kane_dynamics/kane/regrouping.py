@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kane_dynamics.kane.frames import FramedBody, cleaned
+from kane_dynamics.kane.frames import SMALLEST, FramedBody, cleaned
 
 Array = NDArray[np.float64]
 
@@ -26,6 +26,10 @@ NEGLIGIBLE = 1e-14
 
 HEAVIEST = 50.0
 """Most mass, in masses of the whole robot, that a body may keep to balance the one before it."""
+
+
+FARTHEST = 10.0
+"""Longest way, in sizes of the whole robot, that a frame may be moved to a centre of mass."""
 
 
 def regrouped(bodies: Sequence[FramedBody], balanced: bool) -> tuple[FramedBody, ...]:
@@ -42,7 +46,8 @@ def regrouped(bodies: Sequence[FramedBody], balanced: bool) -> tuple[FramedBody,
     sums = [_Sums(body) for body in bodies]
     positions = [body.position.copy() for body in bodies]
     origins = [body.origin.copy() for body in bodies]
-    limit = HEAVIEST * sum(abs(body.mass) for body in bodies)
+    heaviest = HEAVIEST * sum(abs(body.mass) for body in bodies)
+    farthest = FARTHEST * _size(bodies)
     first_child = {body.parent: i for i, body in reversed(list(enumerate(bodies)))}
     for i in reversed(range(len(bodies))):
         body, own = bodies[i], sums[i]
@@ -51,12 +56,12 @@ def regrouped(bodies: Sequence[FramedBody], balanced: bool) -> tuple[FramedBody,
             axis = _joint_axis(body)
             kept = 0.0
             if balanced and parent and _balances(bodies, first_child, i):
-                kept = _balancing_mass(own, parent, positions[i], axis, limit)
+                kept = _balancing_mass(own, parent, positions[i], axis, heaviest)
             given = own.give_along_z(kept)
             if parent:
                 parent.take_line(*given, positions[i], axis)
         elif body.kind == "prismatic":
-            shift = own.give_second_moment(parent)
+            shift = own.give_second_moment(parent, farthest)
             positions[i] += shift
             origins[i] += bodies[i].orientation @ shift
             for j, other in enumerate(bodies):
@@ -65,7 +70,7 @@ def regrouped(bodies: Sequence[FramedBody], balanced: bool) -> tuple[FramedBody,
     return tuple(
         replace(
             body,
-            position=cleaned(position, 1e-12),
+            position=cleaned(position, SMALLEST * farthest),
             origin=origin,
             mass=own.clean_mass(),
             first_moment=own.clean(own.first, 1),
@@ -73,6 +78,13 @@ def regrouped(bodies: Sequence[FramedBody], balanced: bool) -> tuple[FramedBody,
         )
         for body, own, position, origin in zip(bodies, sums, positions, origins)
     )
+
+
+def _size(bodies: Sequence[FramedBody]) -> float:
+    """Length of all offsets between frames and to centres of mass together."""
+    offsets = [body.position for body in bodies]
+    offsets += [body.first_moment / body.mass for body in bodies if body.mass]
+    return float(sum(np.linalg.norm(offset) for offset in offsets))
 
 
 class _Sums:
@@ -107,10 +119,10 @@ class _Sums:
         largest = [abs(mass), np.abs(mass * origin).max() + abs(first)]
         self.sizes += [*largest, sum(np.abs(part).max() for part in parts)]
 
-    def give_second_moment(self, parent: _Sums | None) -> Array:
-        """Become a particle at the centre of mass; returns where that was."""
-        heavy = abs(self.mass) > NEGLIGIBLE * self.sizes[0]
-        shift = self.first / self.mass if heavy else np.zeros(3)
+    def give_second_moment(self, parent: _Sums | None, farthest: float) -> Array:
+        """Become a particle at the centre of mass, if that is near; returns where it was."""
+        near = np.linalg.norm(self.first) < abs(self.mass) * farthest
+        shift = self.first / self.mass if near else np.zeros(3)
         if parent:
             parent.second += self.second - self.mass * np.outer(shift, shift)
             parent.sizes[2] += self.sizes[2]
