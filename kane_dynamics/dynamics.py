@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kane_dynamics.codegen import Backend, CacheChoice, check_choices, compile_program
+from kane_dynamics.codegen import Backend, CacheChoice, begin, compile_program
 from kane_dynamics.codegen.arguments import prepare, refuse_overflow
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.programs import PROGRAMS, Equations, program, signature
@@ -23,6 +23,9 @@ from kane_dynamics.symbolic.latex import latex_source
 from kane_dynamics.symbolic.numpy import python_module
 from kane_dynamics.symbolic.program import Input, Operations, Program, Signature
 from kane_dynamics.symbolic.sympy import sympy_equations
+
+if TYPE_CHECKING:
+    from kane_dynamics.simulation.motion import Motion
 
 Array = NDArray[np.float64]
 Function = Callable[..., Array]
@@ -84,7 +87,7 @@ class Dynamics:
         backend: Backend = "auto",
         cache: CacheChoice = True,
     ) -> None:
-        check_choices(backend, cache)
+        begin(backend, cache)
         self._robot = robot
         self._tree = tree
         self._equations = Equations(tree, gravity)
@@ -225,6 +228,51 @@ class Dynamics:
         """
         return self._function("jacobian", link)(q)
 
+    def simulate(
+        self,
+        duration: float,
+        q0: ArrayLike,
+        u0: ArrayLike,
+        torque: Any = None,
+        step: float = 1e-3,
+        method: Literal["rk4", "euler", "dop853", "radau"] = "rk4",
+        **options: Any,
+    ) -> Motion:
+        """The motion from an initial state on, under torques or a controller.
+
+        Parameters
+        ----------
+        duration : float
+            Simulated time, s.
+        q0, u0 : array (nq,), array (dof,)
+            Coordinates and speeds at the start.
+        torque : None, array (dof,), TorqueHistory, callable, PDControl or ComputedTorque
+            What drives the joints: nothing, constant torques, torques over time, a function
+            ``(t, q, u) -> torques``, or a controller that runs in compiled code.
+        step : float
+            Length of a step of the methods with fixed step, s.
+        method : {"rk4", "euler", "dop853", "radau"}
+            The first two have fixed steps, the others choose theirs.
+        **options
+            See `kane_dynamics.simulation.simulate.simulate`: ``output_step``, ``wrenches``,
+            ``limits``, ``tolerance``, ``progress``, ``cancel``.
+
+        Examples
+        --------
+        >>> import kane_dynamics as kd
+        >>> arm = kd.load('''<robot name="r"><link name="base"/><link name="rod"><inertial>
+        ... <origin xyz="1 0 0"/><mass value="2"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0"
+        ... izz="0.5"/></inertial></link><joint name="j" type="continuous"><parent link="base"/>
+        ... <child link="rod"/><axis xyz="0 0 1"/></joint></robot>''')
+        >>> motion = arm.simulate(2.0, [0.0], [0.0], torque=[5.0])
+        >>> round(float(motion.u[-1, 0]), 9)
+        4.0
+        """
+        # Imported here: the simulation is built on this class, and SciPy takes long to import.
+        from kane_dynamics.simulation.simulate import simulate
+
+        return simulate(self, duration, q0, u0, torque, step, method, **options)
+
     # ----------------------------------------------------------------- equations to be looked at
     def operations(self, name: str, link: str | None = None) -> Operations:
         """Exact count of arithmetic operations of a function.
@@ -276,7 +324,8 @@ class Dynamics:
         names = " ".join(map(_printable, self.coordinate_names))
         gravity = " ".join(f"{g:g}" for g in self._equations.gravity)
         return (
-            f"Equations of motion of {_printable(self._robot.name)} by Kane's method (kane_dynamics).\n"
+            f"Equations of motion of {_printable(self._robot.name)} by Kane's method "
+            "(kane_dynamics).\n"
             f"q: {names}; SI units; gravity {gravity}."
         )
 

@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "symbolic": {"errors"},
     "kane": {"errors", "robot", "symbolic"},
     "codegen": {"errors", "symbolic"},
-    "dynamics": ENGINE,
+    "dynamics": ENGINE | {"simulation"},  # only for the method `simulate`, when it is called
     "loading": ENGINE | {"dynamics"},
     "simulation": ENGINE | {"dynamics"},
     "ros": ENGINE | {"dynamics", "loading", "simulation"},

@@ -10,6 +10,7 @@ from kane_dynamics.codegen.arguments import Refuse, refuse_overflow
 from kane_dynamics.codegen.backend_c import compiled_function
 from kane_dynamics.codegen.backend_numpy import PythonFunction
 from kane_dynamics.codegen.cache import Cache, CacheChoice, check_choice, open_cache
+from kane_dynamics.codegen.caller import begin_loading
 from kane_dynamics.codegen.compiler import find_compiler, missing_compiler
 from kane_dynamics.codegen.identity import digest, package_identity
 from kane_dynamics.codegen.kernel_c import REAL
@@ -19,7 +20,7 @@ from kane_dynamics.symbolic.c import statements
 from kane_dynamics.symbolic.numpy import python_source
 from kane_dynamics.symbolic.program import Program, Signature
 
-__all__ = ["Backend", "CacheChoice", "check_choices", "compile_program"]
+__all__ = ["Backend", "CacheChoice", "begin", "compile_program"]
 
 Backend = Literal["auto", "c", "numpy"]
 
@@ -65,7 +66,7 @@ def compile_program(
     CompileError
         If ``"c"`` is asked for and there is no compiler that works.
     """
-    check_choices(backend, cache)
+    _check_choices(backend, cache)
     kept = open_cache(cache)
     whole_key = digest(key, repr(signature), package_identity())
 
@@ -102,8 +103,21 @@ def compile_program(
         return substitute(error)
 
 
-def check_choices(backend: Backend, cache: CacheChoice) -> None:
-    """Raise ArgumentError if there is no such backend, or `cache` is not what it can be."""
+def begin(backend: Backend, cache: CacheChoice) -> None:
+    """Get ready what all compiled functions share, in the background.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such backend, or `cache` is neither a bool nor a path.
+    """
+    _check_choices(backend, cache)
+    compiler = None if backend == "numpy" else find_compiler()
+    if compiler is not None:
+        begin_loading(compiler, open_cache(cache))
+
+
+def _check_choices(backend: Backend, cache: CacheChoice) -> None:
     if backend not in ("auto", "c", "numpy"):
         raise ArgumentError(f'backend must be "auto", "c" or "numpy", got {backend!r}')
     check_choice(cache)

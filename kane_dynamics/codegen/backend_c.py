@@ -12,7 +12,7 @@ from typing import Any
 
 from kane_dynamics.codegen.arguments import Refuse, prepare, quaternion_positions
 from kane_dynamics.codegen.cache import Cache
-from kane_dynamics.codegen.caller import kernel_type
+from kane_dynamics.codegen.caller import is_loaded, kernel_type
 from kane_dynamics.codegen.compiler import Compiler
 from kane_dynamics.codegen.identity import digest, machine_identity, package_identity
 from kane_dynamics.codegen.kernel_c import BATCH_SYMBOL, STATE_SYMBOL, batch_source, state_source
@@ -72,6 +72,10 @@ def compiled_function(
         except CompileError as error:
             return substitute(error)
 
+    if not is_loaded():
+        # The extension is being compiled in the background: use the time.
+        with contextlib.suppress(CompileError):
+            forms.address("state")
     return kernel_type(compiler, cache)(
         name=signature.name,
         sizes=tuple(entry.size for entry in signature.inputs),

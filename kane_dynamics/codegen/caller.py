@@ -44,6 +44,22 @@ def kernel_type(compiler: Compiler, cache: Cache) -> KernelType:
         return _loaded[0]
 
 
+def is_loaded() -> bool:
+    """Whether `kernel_type` returns at once."""
+    return bool(_loaded)
+
+
+def begin_loading(compiler: Compiler, cache: Cache) -> None:
+    """Load, or compile, `kernel_type` in the background; errors wait for the next call."""
+
+    def load() -> None:
+        with contextlib.suppress(CompileError):
+            kernel_type(compiler, cache)
+
+    if not _loaded:
+        threading.Thread(target=load, name="kane_dynamics caller").start()
+
+
 def _load(compiler: Compiler, cache: Cache) -> KernelType:
     key = digest(
         "caller", package_identity(), machine_identity(), interpreter_identity(), compiler.identity
@@ -70,5 +86,5 @@ def _compile(compiler: Compiler) -> bytes:
             "Python.h was not found; install the headers of Python (on Ubuntu, python3-dev)"
         )
     places = (headers, np.get_include(), _SOURCE.parent)
-    flags = ["-O3", *(f"-I{place}" for place in places)]
+    flags = ["-O2", *(f"-I{place}" for place in places)]
     return compiler.compile(_SOURCE.read_text(encoding="utf-8"), flags, _SOURCE.name)
