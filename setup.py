@@ -40,6 +40,7 @@ setup(
         "plot": ["matplotlib"],
         "test": [
             "example-robot-data",
+            "matplotlib",
             "mujoco",
             "mypy",
             "pin",

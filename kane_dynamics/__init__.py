@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     from kane_dynamics.robot.check import Finding
     from kane_dynamics.robot.model import Inertia, Joint, Limits, Link, Mimic, Robot
     from kane_dynamics.robot.urdf import read_urdf
+    from kane_dynamics.simulation.inputs import (
+        ComputedTorque,
+        PDControl,
+        TorqueHistory,
+        WrenchHistory,
+    )
+    from kane_dynamics.simulation.motion import Motion
+    from kane_dynamics.simulation.trajectory import Trajectory
     from kane_dynamics.symbolic.program import Operations
 
 __version__ = "0.1.0"
@@ -42,6 +50,14 @@ _HOMES = {
     "kane_dynamics.robot.check": ("Finding",),
     "kane_dynamics.robot.model": ("Inertia", "Joint", "Limits", "Link", "Mimic", "Robot"),
     "kane_dynamics.robot.urdf": ("read_urdf",),
+    "kane_dynamics.simulation.inputs": (
+        "ComputedTorque",
+        "PDControl",
+        "TorqueHistory",
+        "WrenchHistory",
+    ),
+    "kane_dynamics.simulation.motion": ("Motion",),
+    "kane_dynamics.simulation.trajectory": ("Trajectory",),
     "kane_dynamics.symbolic.program": ("Operations",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -49,6 +65,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "ArgumentError",
     "CompileError",
+    "ComputedTorque",
     "Dynamics",
     "Energy",
     "Finding",
@@ -61,9 +78,14 @@ __all__ = [
     "Mimic",
     "ModelError",
     "Momentum",
+    "Motion",
     "Operations",
+    "PDControl",
     "Robot",
     "SingularError",
+    "TorqueHistory",
+    "Trajectory",
+    "WrenchHistory",
     "check",
     "load",
     "read_urdf",

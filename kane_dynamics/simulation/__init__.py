@@ -1,0 +1,1 @@
+"""Motions of a robot over time: reference trajectories, and what the robot does."""

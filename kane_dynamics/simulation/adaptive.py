@@ -1,0 +1,172 @@
+"""Simulation with adaptive step, by the solvers of SciPy, in a piece for every change of modes."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import DOP853, Radau
+
+from kane_dynamics.simulation.modes import change_modes, find_end, outlived, settle
+from kane_dynamics.simulation.problem import SAME_TIME, Problem
+from kane_dynamics.simulation.rates import Run, State, rates_at
+from kane_dynamics.simulation.recording import Recording
+from kane_dynamics.simulation.status import Ended, InputFault, Outcome, Status
+from kane_dynamics.simulation.stepping import (
+    coordinate_rates,
+    normalized,
+    refuse_unreasonable,
+)
+from kane_dynamics.simulation.watch import Watch
+
+Array = NDArray[np.float64]
+
+SOLVERS = {"dop853": DOP853, "radau": Radau}
+
+LOOKS = 8
+"""How often a step is looked at for the end of a mode, since steps can be long."""
+
+ERROR_STRIDE = 20
+"""One step of so many has its error estimated."""
+
+LARGEST_ROW_OF_CHANGES = 1000
+"""Changes of mode without any progress in time that are taken for a fault."""
+
+
+def integrate(problem: Problem, watch: Watch) -> Outcome:
+    """Simulate with adaptive step."""
+    loop = _Loop(problem, watch)
+    status, culprit, fault = Status.FINISHED, 0, ""
+    try:
+        with np.errstate(all="ignore"):
+            loop.run_all()
+    except Ended as end:
+        status, culprit = end.status, end.culprit
+    except InputFault as error:
+        status, fault = Status.INPUT_FAULT, str(error)
+    if status != Status.FINISHED:
+        loop.recording.keep_waiting()
+    return Outcome(loop.recording.rows, status, culprit, fault, loop.local_error)
+
+
+class _Loop:
+    """One solver after the other."""
+
+    def __init__(self, problem: Problem, watch: Watch) -> None:
+        self.problem = problem
+        self.watch = watch
+        self.run = Run(problem)
+        self.recording = Recording(problem)
+        self.local_error = 0.0
+        self._t = 0.0
+        self._x = State(problem.q, problem.u, 0.0)
+        self._steps = 0
+        self._last_step: float | None = None
+
+    def run_all(self) -> None:
+        for begin, end in zip(self.problem.breaks[:-1], self.problem.breaks[1:]):
+            self.run.middle = float(begin + end) / 2
+            standing = 0
+            while self._t < end:
+                before = self._t
+                self._piece(float(end))
+                standing = standing + 1 if self._t - before < SAME_TIME * self.problem.step else 0
+                if standing > LARGEST_ROW_OF_CHANGES:
+                    raise Ended(Status.DIVERGED)
+        self.run.middle = self._t
+        self.recording.write_last(self._t, self._x, settle(self.run, self._t, self._x))
+
+    # ------------------------------------------------------------------------- one solver's piece
+    def _piece(self, end: float) -> None:
+        """Go on until the modes change, or to the end."""
+        self.run.pinned[:] = False
+        k = settle(self.run, self._t, self._x)
+        self.recording.write(self._t, self._x, k, self.recording.due(self._t))
+        solver = self._solver(self._t, self._flat(self._x), end, 1.0, self._last_step)
+        while solver.status == "running":
+            self._step(solver)
+            self._last_step = solver.step_size
+            dense = solver.dense_output()
+            change = self._change(solver, dense)
+            self._t = solver.t if change is None else change[0]
+            self._write_rows_before(self._t, dense)
+            self._x = self._state(solver.y) if change is None else change[1]
+            refuse_unreasonable(self._x.q, self._x.u)
+            k = rates_at(self.run, self._t, self._x)
+            self.recording.write(self._t, self._x, k, counts=False)
+            if change is not None:
+                if change[2] >= 0:
+                    self.recording.write_last(self._t, self._x, k)
+                    raise Ended(Status.LIMIT_REACHED, change[2])
+                self._x = change_modes(self.run, self._x, False)
+                return
+            if self.watch.due() and self.watch.stops(self.recording.latest):
+                raise Ended(Status.CANCELLED)
+
+    def _step(self, solver: Any) -> None:
+        t, y = solver.t, solver.y
+        try:
+            solver.step()
+        except ValueError:  # what SciPy says of matrices that hold what is not a number
+            raise Ended(Status.DIVERGED) from None
+        if solver.status == "failed":
+            raise Ended(Status.DIVERGED)
+        if self._steps % ERROR_STRIDE == 0:
+            refined = self._solver(t, y, solver.t, 0.01, None)
+            while refined.status == "running":
+                refined.step()
+            error = np.abs(refined.y - solver.y)[:-1].max()
+            self.local_error = max(self.local_error, float(error))
+        self._steps += 1
+
+    def _change(self, solver: Any, dense: Any) -> tuple[float, State, int] | None:
+        """Time and state of the first end of a mode in a step, and the joint beyond a limit."""
+        if not self.run.changes:
+            return None
+        times = np.linspace(solver.t_old, solver.t, LOOKS + 1).tolist()
+        for begin, end in itertools.pairwise(times):
+            if outlived(self.run, end, self._state(dense(end))):
+                return self._end_of_mode(begin, end, dense)
+        return None
+
+    def _end_of_mode(self, begin: float, end: float, dense: Any) -> tuple[float, State, int]:
+        def after(h: float) -> State:
+            return self._state(dense(begin + h))
+
+        h, x, forbidden = find_end(self.run, begin, end - begin, after)
+        return begin + h, x, forbidden
+
+    def _write_rows_before(self, end: float, dense: Any) -> None:
+        while self.recording.due_before(end):
+            t = self.recording.next_time()
+            x = self._state(dense(t))
+            refuse_unreasonable(x.q, x.u)
+            self.recording.write(t, x, rates_at(self.run, t, x), counts=True)
+
+    # ------------------------------------------------------------------- states as SciPy sees them
+    def _solver(self, t: float, y: Array, end: float, share: float, first: float | None) -> Any:
+        tolerance = max(share * self.problem.tolerance, 1e-13)
+        first = None if first is None else min(first, end - t)
+        return SOLVERS[self.problem.method](
+            self._derivative, t, y, end, rtol=tolerance, atol=tolerance, first_step=first
+        )
+
+    def _derivative(self, t: float, y: Array) -> Array:
+        x = self._state(y)
+        try:
+            refuse_unreasonable(x.q, x.u)
+            k = rates_at(self.run, t, x)
+        except Ended as end:
+            if end.status != Status.DIVERGED:
+                raise
+            return np.full(len(y), np.nan)  # the solver then tries a shorter step
+        return np.concatenate([coordinate_rates(self.run.plant, x.q, x.u), k.udot, [k.power]])
+
+    def _flat(self, x: State) -> Array:
+        return np.concatenate([x.q, x.u, [x.work]])
+
+    def _state(self, y: Array) -> State:
+        nq, n = len(self.problem.q), len(self.problem.u)
+        return State(normalized(self.run.plant, y[:nq]), y[nq : nq + n], float(y[-1]))

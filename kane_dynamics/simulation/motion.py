@@ -1,0 +1,100 @@
+"""A recorded motion, and what can be done with it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane_dynamics.simulation.checks import Checks, checks_of
+from kane_dynamics.simulation.plant import Plant
+from kane_dynamics.simulation.plot import plot
+from kane_dynamics.simulation.table import structured, write_csv
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Motion:
+    """A simulated motion: K states at times t.
+
+    Attributes
+    ----------
+    t : array (K,)
+        Time, s.
+    q : array (K, nq)
+        Coordinates, rad and m.
+    u, udot : array (K, dof)
+        Speeds and accelerations.
+    tau : array (K, dof)
+        Torques (N m) and forces (N) of the input: of a history, a function or a controller.
+    other_forces : array (K, dof)
+        Generalized forces of dry friction, wrenches and stops. Inverse dynamics of the motion,
+        without dry friction, is ``tau + other_forces``.
+    work : array (K,)
+        Work since the start of tau and the other forces, less what damping has taken, J. It is
+        the change of ``kinetic + potential``.
+    kinetic, potential : array (K,)
+        Energies, J.
+    completed : bool
+        Whether the whole duration was simulated. If not, the motion ends at the last good state.
+    message : str
+        Why it ended early, or what else to know about the motion; often empty.
+    coordinate_names, speed_names : tuple of str
+        What the columns of q, and of u, udot and tau belong to.
+    """
+
+    t: Array
+    q: Array
+    u: Array
+    udot: Array
+    tau: Array
+    other_forces: Array
+    work: Array
+    kinetic: Array
+    potential: Array
+    completed: bool
+    message: str
+    coordinate_names: tuple[str, ...]
+    speed_names: tuple[str, ...]
+    _plant: Plant = field(repr=False)
+    _local_error: float = field(repr=False)
+
+    def __repr__(self) -> str:
+        said = f": {self.message}" if self.message else ""
+        whole = "completed" if self.completed else "ended early"
+        return f"<Motion of {len(self)} states to t = {self.t[-1]:g} s, {whole}{said}>"
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    @cached_property
+    def checks(self) -> Checks:
+        """How far the motion can be trusted; computed when it is first asked for."""
+        return checks_of(self, self._plant, self._local_error)
+
+    def to_array(self) -> NDArray[Any]:
+        """The motion as a structured array (K,).
+
+        Its columns are ``t``, then ``q_``, ``u_``, ``udot_`` and ``tau_`` with the names of
+        coordinates and speeds, then ``kinetic`` and ``potential``.
+        """
+        return structured(self)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the columns of `to_array` as CSV with a head line; every digit is kept."""
+        write_csv(self, path)
+
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Draw positions, speeds, torques and energies into a file (.png, .pdf, .svg…).
+
+        Raises
+        ------
+        KaneDynamicsError
+            If matplotlib is not installed.
+        """
+        plot(self, path)

@@ -1,0 +1,117 @@
+"""Position limits in simulations: ignored, the end, or a stop that gives way a little."""
+
+import numpy as np
+import pytest
+from oracle import robot_path
+
+import kane_dynamics as kd
+
+METHODS = ("rk4", "euler", "dop853", "radau")
+BACKENDS = ("c", "numpy")
+
+
+def ball(backend: str = "c", friction: float = 0.0) -> kd.Dynamics:
+    """A mass of 2 kg that falls from its upper limit 1 m to its lower limit 0 m."""
+    return kd.load(
+        '<robot name="ball"><link name="ground"/><link name="ball"><inertial><mass value="2"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="height" type="prismatic"><parent link="ground"/><child link="ball"/>'
+        '<axis xyz="0 0 1"/><limit lower="0" upper="1" effort="1" velocity="1"/>'
+        f'<dynamics friction="{friction}"/></joint></robot>',
+        backend=backend,
+    )
+
+
+def test_a_joint_moves_through_limits_that_are_ignored() -> None:
+    motion = ball().simulate(1.0, [0.5], [0.0])
+    assert motion.q[-1, 0] == pytest.approx(0.5 - 9.81 / 2)
+    assert ball().simulate(0.1, [7.0], [0.0]).completed
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_simulation_stops_at_a_limit(method: str, backend: str) -> None:
+    arm = ball(backend)
+    motion = arm.simulate(1.0, [0.5], [0.0], limits="stop", method=method, step=0.003)
+    assert not motion.completed
+    assert "'height' reached its lower limit 0 at t = 0.3" in motion.message
+    largest = 0.02 if method == "euler" else 1e-9
+    assert motion.t[-1] == pytest.approx(np.sqrt(1.0 / 9.81), abs=largest)
+    assert motion.u[-1, 0] == pytest.approx(-np.sqrt(9.81), abs=20 * largest)
+    assert 0.0 <= motion.q[-1, 0] < 1e-9
+    assert (motion.q >= 0.0).all()
+    assert (np.diff(motion.t) > 0.0).all()
+
+
+def test_the_upper_limit_is_named() -> None:
+    motion = ball().simulate(1.0, [0.5], [5.0], limits="stop")
+    assert "upper limit 1 " in motion.message
+    assert 1.0 - 1e-9 < motion.q[-1, 0] <= 1.0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_joint_that_starts_at_a_limit_may_leave_it(method: str) -> None:
+    assert ball().simulate(0.1, [1.0], [0.0], limits="stop", method=method).completed
+    motion = ball().simulate(0.1, [0.0], [0.0], limits="stop", method=method)
+    assert motion.t[-1] < 1e-3
+    assert "lower limit" in motion.message
+
+
+def test_a_simulation_stops_at_a_limit_while_friction_changes() -> None:
+    arm = ball(friction=5.0)
+    # up, rest, and down again
+    motion = arm.simulate(3.0, [0.2], [2.0], limits="stop")
+    up = 9.81 + 2.5
+    top = 0.2 + 2.0**2 / 2 / up
+    expected = 2.0 / up + np.sqrt(2 * top / (9.81 - 2.5))
+    assert motion.t[-1] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_compliant_stop_holds(method: str) -> None:
+    options = {"limits": "compliant", "method": method, "step": 1e-3, "output_step": 0.01}
+    motion = ball().simulate(1.5, [0.5], [0.0], **options)
+    assert motion.completed
+    assert motion.q.min() > -0.005  # the fastest fall is 3 m/s
+    assert np.abs(motion.u[-20:]).max() < 1e-3
+    assert -1e-3 < motion.q[-1, 0] < 0.0
+    assert motion.other_forces[-1, 0] == pytest.approx(2 * 9.81, rel=1e-3)
+    largest = 0.02 if method == "euler" else 1e-4
+    assert motion.checks.relative_energy_error < largest
+    assert motion.checks.round_trip_error < 1e-9
+
+
+def test_all_ways_meet_a_compliant_stop_alike() -> None:
+    reference = ball().simulate(0.4, [0.5], [0.0], limits="compliant", step=1e-3)
+    assert reference.q.min() < 0.0
+    for method in ("rk4", "dop853", "radau"):
+        motion = ball("numpy").simulate(
+            0.4, [0.5], [0.0], limits="compliant", method=method, tolerance=1e-10
+        )
+        largest = 1e-12 if method == "rk4" else 1e-4
+        np.testing.assert_allclose(motion.q, reference.q, atol=largest)
+
+
+@pytest.mark.parametrize("step", [1e-3, 5e-3])
+def test_an_arm_falls_into_its_stops_and_stays_there(step: float) -> None:
+    text = robot_path("panda").read_text(encoding="utf-8")
+    text = text.replace('damping="0.003"', 'damping="2"')
+    panda = kd.load(text, joints=[f"panda_joint{k}" for k in range(1, 8)])
+    q0 = np.array([0.1, 0.3, -0.2, -1.5, 0.2, 1.5, 0.1])
+    motion = panda.simulate(4.0, q0, np.zeros(7), step=step, limits="compliant")
+    assert motion.completed
+    beyond = np.maximum(motion.q - panda.limits.upper, panda.limits.lower - motion.q)
+    assert 0.0 < beyond.max() < 8.0 * step
+    assert motion.checks.relative_energy_error < 1e-3
+    assert np.abs(motion.u[-1]).max() < 0.3
+
+
+def test_a_start_outside_of_limits_is_refused() -> None:
+    for limits in ("stop", "compliant"):
+        with pytest.raises(kd.ArgumentError, match=r"'height' starts at 1\.5, outside"):
+            ball().simulate(1.0, [1.5], [0.0], limits=limits)
+
+
+def test_a_policy_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(kd.ArgumentError, match="limits must be one of 'ignore', 'stop'"):
+        ball().simulate(1.0, [0.5], [0.0], limits="bounce")
