@@ -16,6 +16,16 @@ def version() -> str:
     return re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)[1]
 
 
+ROS_WHEELS = [
+    "ros-rclpy[fastrtps]~=9.1.2",
+    "ros-diagnostic-msgs~=5.5.1",
+    "ros-sensor-msgs~=5.5.1",
+    "ros-std-msgs~=5.5.1",
+    "ros-std-srvs~=5.5.1",
+    "ros-trajectory-msgs~=5.5.1",
+]
+WITH_ROS_WHEELS = "sys_platform == 'linux' and platform_machine == 'x86_64'"
+
 setup(
     name=NAME,
     version=version(),
@@ -31,11 +41,16 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
+        (f"share/{NAME}/config", sorted(glob("config/*"))),
+        (f"share/{NAME}/launch", sorted(glob("launch/*"))),
         (f"share/{NAME}/urdf", sorted(glob("urdf/*"))),
     ],
+    entry_points={"console_scripts": ["dynamics_node = kane_dynamics.ros.main:main"]},
     python_requires=">=3.10",
     install_requires=["numpy", "scipy", "sympy", "urdf-parser-py"],
     extras_require={
+        # ROS 2 Kilted as wheels, for machines without a ROS distribution
+        "ros": [f"{wheel}; {WITH_ROS_WHEELS}" for wheel in ROS_WHEELS],
         "xacro": ["xacro"],
         "plot": ["matplotlib"],
         "test": [

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kane_dynamics.robot.check import Finding
     from kane_dynamics.robot.model import Inertia, Joint, Limits, Link, Mimic, Robot
     from kane_dynamics.robot.urdf import read_urdf
+    from kane_dynamics.simulation.checks import Checks
     from kane_dynamics.simulation.inputs import (
         ComputedTorque,
         PDControl,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     )
     from kane_dynamics.simulation.motion import Motion
     from kane_dynamics.simulation.trajectory import Trajectory
+    from kane_dynamics.simulation.watch import Progress
     from kane_dynamics.symbolic.program import Operations
 
 __version__ = "0.1.0"
@@ -50,6 +52,7 @@ _HOMES = {
     "kane_dynamics.robot.check": ("Finding",),
     "kane_dynamics.robot.model": ("Inertia", "Joint", "Limits", "Link", "Mimic", "Robot"),
     "kane_dynamics.robot.urdf": ("read_urdf",),
+    "kane_dynamics.simulation.checks": ("Checks",),
     "kane_dynamics.simulation.inputs": (
         "ComputedTorque",
         "PDControl",
@@ -58,12 +61,14 @@ _HOMES = {
     ),
     "kane_dynamics.simulation.motion": ("Motion",),
     "kane_dynamics.simulation.trajectory": ("Trajectory",),
+    "kane_dynamics.simulation.watch": ("Progress",),
     "kane_dynamics.symbolic.program": ("Operations",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "ArgumentError",
+    "Checks",
     "CompileError",
     "ComputedTorque",
     "Dynamics",
@@ -81,6 +86,7 @@ __all__ = [
     "Motion",
     "Operations",
     "PDControl",
+    "Progress",
     "Robot",
     "SingularError",
     "TorqueHistory",

@@ -9,15 +9,13 @@ from typing import Any, Literal
 from kane_dynamics.codegen.arguments import Refuse, refuse_overflow
 from kane_dynamics.codegen.backend_c import compiled_function
 from kane_dynamics.codegen.backend_numpy import PythonFunction
-from kane_dynamics.codegen.cache import Cache, CacheChoice, check_choice, open_cache
+from kane_dynamics.codegen.cache import CacheChoice, check_choice, open_cache
 from kane_dynamics.codegen.caller import begin_loading
 from kane_dynamics.codegen.compiler import find_compiler, missing_compiler
 from kane_dynamics.codegen.identity import digest, package_identity
-from kane_dynamics.codegen.kernel_c import REAL
 from kane_dynamics.codegen.notice import warn_once
+from kane_dynamics.codegen.texts import Texts
 from kane_dynamics.errors import ArgumentError, CompileError
-from kane_dynamics.symbolic.c import statements
-from kane_dynamics.symbolic.numpy import python_source
 from kane_dynamics.symbolic.program import Program, Signature
 
 __all__ = ["Backend", "CacheChoice", "begin", "compile_program"]
@@ -70,21 +68,9 @@ def compile_program(
     kept = open_cache(cache)
     whole_key = digest(key, repr(signature), package_identity())
 
-    def derived() -> Program:
-        program = make()
-        if program.signature != signature or len(program.outputs) != signature.size:
-            raise ArgumentError(f"{signature.name}: the program made has not the signature given")
-        return program
-
-    def in_python() -> str:
-        return _text("python", whole_key, kept, lambda: python_source(derived()))
-
-    @functools.cache
-    def in_c() -> str:
-        return _text("c", whole_key, kept, lambda: "\n".join(statements(derived(), REAL)))
-
+    texts = Texts(whole_key, make, signature, kept)
     refuse = refuse or functools.partial(refuse_overflow, signature)
-    slow = PythonFunction(signature, in_python, refuse)
+    slow = PythonFunction(signature, texts.python, refuse)
 
     def substitute(error: CompileError) -> Callable[..., Any]:
         if backend == "c":
@@ -98,7 +84,7 @@ def compile_program(
     if compiler is None:
         return substitute(CompileError(missing_compiler()))
     try:
-        return compiled_function(whole_key, in_c, signature, compiler, kept, substitute, refuse)
+        return compiled_function(whole_key, texts.c, signature, compiler, kept, substitute, refuse)
     except CompileError as error:
         return substitute(error)
 
@@ -121,14 +107,3 @@ def _check_choices(backend: Backend, cache: CacheChoice) -> None:
     if backend not in ("auto", "c", "numpy"):
         raise ArgumentError(f'backend must be "auto", "c" or "numpy", got {backend!r}')
     check_choice(cache)
-
-
-def _text(language: str, key: str, cache: Cache, derive: Callable[[], str]) -> str:
-    """Source text from the cache, else derived and kept."""
-    entry = digest(language, key)
-    content = cache.read(entry)
-    if content is not None:
-        return content.decode()
-    text = derive()
-    cache.write(entry, text.encode())
-    return text

@@ -5,15 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 
-from kane_dynamics.codegen import _text
-from kane_dynamics.codegen.backend_c import _Forms
+from kane_dynamics.codegen.backend_c import Forms
 from kane_dynamics.codegen.cache import CacheChoice, open_cache
 from kane_dynamics.codegen.compiler import Compiler, find_compiler, missing_compiler
 from kane_dynamics.codegen.identity import digest, machine_identity, package_identity
-from kane_dynamics.codegen.kernel_c import REAL
 from kane_dynamics.codegen.shared_object import load_function
+from kane_dynamics.codegen.texts import Texts
 from kane_dynamics.errors import CompileError
-from kane_dynamics.symbolic.c import statements
 from kane_dynamics.symbolic.program import Program, Signature
 
 
@@ -34,11 +32,8 @@ def state_address(
     """
     kept = open_cache(cache)
     whole_key = digest(key, repr(signature), package_identity())
-
-    def in_c() -> str:
-        return _text("c", whole_key, kept, lambda: "\n".join(statements(make(), REAL)))
-
-    return _Forms(whole_key, in_c, signature, _compiler(), kept).address("state")
+    texts = Texts(whole_key, make, signature, kept)
+    return Forms(whole_key, texts.c, signature, _compiler(), kept).address("state")
 
 
 def source_address(

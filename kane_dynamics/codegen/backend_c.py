@@ -64,7 +64,7 @@ def compiled_function(
     CompileError
         If the extension that calls compiled functions cannot be made.
     """
-    forms = _Forms(key, statements, signature, compiler, cache)
+    forms = Forms(key, statements, signature, compiler, cache)
 
     def load(form: str) -> int | Callable[..., Any]:
         try:
@@ -88,7 +88,7 @@ def compiled_function(
 
 
 @dataclass
-class _Forms:
+class Forms:
     """The compiled forms of a function: of one state, and of many."""
 
     key: str

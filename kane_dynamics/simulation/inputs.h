@@ -14,7 +14,7 @@ static int64_t index_at(const double *times, int64_t count, double t)
     return low;
 }
 
-/* The value at t, in the time span in which `middle` lies: steps never cross from one to another. */
+/* The value at t, in the time span in which `middle` lies: steps do not cross its ends. */
 static void value_at(const History *h, double t, double middle, double *value)
 {
     int64_t i = index_at(h->times, h->count, middle);

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kane_dynamics.simulation.drive import STUCK
 from kane_dynamics.simulation.rates import Rates, Run, State, rates_at
+
+Array = NDArray[np.float64]
 
 RELEASE = 1.0 + 1e-12
 """Share of the dry friction beyond which a stuck joint slides."""
@@ -116,7 +119,7 @@ def _to_release(run: Run, k: Rates) -> int:
     return int(waiting[hardest]) if share[hardest] > RELEASE else -1
 
 
-def _positions(run: Run, x: State) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _positions(run: Run, x: State) -> Array:
     """The coordinate of each speed; zero for those of free joints."""
     coordinate = run.plant.coordinate
     return np.where(coordinate < 0, 0.0, x.q[coordinate])

@@ -37,7 +37,8 @@ static void normalize(const Run *r, double *q)
 }
 
 /* y = x + h (qdot, udot, power); y may be x. */
-static void move(const Run *r, const State *x, double h, const double *qdot, const Rates *k, State *y)
+static void move(const Run *r, const State *x, double h, const double *qdot, const Rates *k,
+                 State *y)
 {
     for (int64_t i = 0; i < r->nq; i++)
         y->q[i] = x->q[i] + h * qdot[i];
