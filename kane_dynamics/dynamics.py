@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kane_dynamics.codegen import Backend, CacheChoice, begin, compile_program
+from kane_dynamics.codegen import Backend, CacheChoice, compile_program
 from kane_dynamics.codegen.arguments import prepare, refuse_overflow
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.programs import PROGRAMS, Equations, program, signature
@@ -87,7 +87,6 @@ class Dynamics:
         backend: Backend = "auto",
         cache: CacheChoice = True,
     ) -> None:
-        begin(backend, cache)
         self._robot = robot
         self._tree = tree
         self._equations = Equations(tree, gravity)

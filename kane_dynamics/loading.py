@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from kane_dynamics.codegen import Backend, CacheChoice
+from kane_dynamics.codegen import Backend, CacheChoice, begin
 from kane_dynamics.dynamics import Dynamics
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.robot.check import Finding
@@ -61,6 +61,7 @@ def load(
     ArgumentError
         If another argument is wrong.
     """
+    begin(backend, cache)
     robot = _robot(source)
     tree = moving_tree(robot, joints, locked, base, joint_friction)
     for finding in check_robot(robot):
