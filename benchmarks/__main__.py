@@ -50,7 +50,7 @@ def _arguments(names: list[str]) -> argparse.Namespace:
     arguments = parser.parse_args()
     for start in arguments.row:
         if not any(name.startswith(start) for name in names):
-            parser.error(f"no row begins with {start}; there are {', '.join(names)}")
+            parser.error(f"no row is named {start}; there are {', '.join(names)}")
     return arguments
 
 
