@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kane_dynamics.codegen import Backend, CacheChoice, compile_program
 from kane_dynamics.codegen.arguments import prepare, refuse_overflow
+from kane_dynamics.codegen.identity import digest
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.programs import PROGRAMS, Equations, program, signature
 from kane_dynamics.kane.singular import singular_error, singular_speed
@@ -30,6 +30,20 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Function = Callable[..., Array]
 Wrenches = Mapping[str, ArrayLike]
+
+
+_SYMBOLS = {
+    "udot": r"\dot{u}",
+    "tau": r"\tau",
+    "inverse_dynamics": r"\tau",
+    "bias": r"\tau",
+    "gravity": r"\tau",
+    "forward_dynamics": r"\dot{u}",
+    "mass_matrix": "M",
+    "jacobian": "J",
+    "pose": "T",
+}
+"""LaTeX for inputs and outputs."""
 
 
 def _compiled(name: str) -> cached_property[Function]:
@@ -93,6 +107,11 @@ class Dynamics:
         self._backend: Backend = backend
         self._cache = cache
         self._functions: dict[tuple[str, tuple[str, ...]], Function] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are made anew, and find what is compiled in the cache."""
+        gravity = self._equations.gravity
+        return Dynamics, (self._robot, self._tree, gravity, self._backend, self._cache)
 
     def __repr__(self) -> str:
         return f"<Dynamics of {self._robot.name}: {self.dof} speeds, joints {self.joint_names}>"
@@ -301,14 +320,15 @@ class Dynamics:
             A C99 file that depends on nothing but ``libm``, a Python module that depends on
             NumPy, or LaTeX with intermediate quantities Z1, Z2, … as in Kane's papers.
         """
+        if language not in ("c", "python", "latex"):
+            raise ArgumentError(f"language must be 'c', 'python' or 'latex', got {language!r}")
         derived = self._program(name, link)
         if language == "c":
             return c_source(derived, self._heading())
         if language == "python":
             return python_module(derived, self._heading())
-        if language == "latex":
-            return latex_source(derived)
-        raise ArgumentError(f"language must be 'c', 'python' or 'latex', got {language!r}")
+        symbol = _SYMBOLS.get(name, rf"\mathrm{{{name}}}")
+        return latex_source(derived, symbol, _SYMBOLS)
 
     def equations(
         self, name: str, link: str | None = None
@@ -381,11 +401,10 @@ class Dynamics:
 
     @cached_property
     def _model_digest(self) -> str:
-        model = repr((self._tree, self._equations.gravity))
-        return hashlib.sha256(model.encode()).hexdigest()
+        return digest(repr((self._tree, self._equations.gravity)))
 
     def _key(self, links: tuple[str, ...]) -> str:
-        return hashlib.sha256(repr((self._model_digest, links)).encode()).hexdigest()
+        return digest(self._model_digest, repr(links))
 
     def _wrench_forces(self, q: ArrayLike, wrenches: Wrenches) -> Array:
         """Generalized active forces of wrenches on links."""
@@ -399,9 +418,11 @@ class Dynamics:
             return np.zeros(self.dof)
         inputs = tuple(Input(f"['{link}']", 6) for link in wrenches)
         arrays = prepare(Signature("wrenches", inputs, ()), list(wrenches.values()), {})
+        # Sorted, so that the order in which links are named does not make another program.
+        links, arrays = zip(*sorted(zip(wrenches, arrays), key=lambda pair: pair[0]))
         states = np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
         flat = np.concatenate([np.broadcast_to(a, (*states, 6)) for a in arrays], axis=-1)
-        return self._function("wrench_forces", *wrenches)(q, flat)
+        return self._function("wrench_forces", *links)(q, flat)
 
 
 def _printable(name: str) -> str:

@@ -12,6 +12,7 @@ from kane_dynamics.dynamics import Dynamics
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.robot.check import Finding
 from kane_dynamics.robot.check import check as check_robot
+from kane_dynamics.robot.check_moving import check_moving
 from kane_dynamics.robot.model import Robot
 from kane_dynamics.robot.tree import moving_tree
 from kane_dynamics.robot.urdf import read_urdf
@@ -62,9 +63,11 @@ def load(
         If another argument is wrong.
     """
     begin(backend, cache)
+    if not isinstance(joint_friction, bool):
+        raise ArgumentError(f"joint_friction must be True or False, got {joint_friction!r}")
     robot = _robot(source)
     tree = moving_tree(robot, joints, locked, base, joint_friction)
-    for finding in check_robot(robot):
+    for finding in check_moving(robot, tree):
         if finding.severity == "error":
             _logger.warning("%s: %s", robot.source, finding.message)
     return Dynamics(robot, tree, _gravity(gravity), backend, cache)
@@ -93,8 +96,10 @@ def _robot(source: Source) -> Robot:
 
 def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
     try:
+        if isinstance(gravity, (str, bytes)):
+            raise TypeError
         x, y, z = (float(g) for g in gravity)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(f"gravity must be three numbers, got {gravity!r}") from None
     if not all(map(math.isfinite, (x, y, z))):
         raise ArgumentError(f"gravity must be three finite numbers, got {gravity!r}")

@@ -1,9 +1,13 @@
 """Forward dynamics where it has no solution: a link is named, no NaN comes back."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import kane_dynamics as kd
+
+URDF = Path(__file__).parent.parent / "urdf"
 
 POINT_MASSES = """<robot name="r"><link name="base"/>
 <link name="post"><inertial><origin xyz="0 0 1"/><mass value="1"/>
@@ -55,3 +59,37 @@ def test_arguments_that_overflow_are_refused(backend):
     arm = kd.load(POINT_MASSES, backend=backend, cache=False)
     with pytest.raises(kd.ArgumentError, match=r"not finite; .* up to 1e\+300"):
         arm.inverse_dynamics([0.3, 0.2], [1e300, 1e300], [0.0, 0.0])
+
+
+GIMBAL = """<robot name="gimbal"><link name="ground"/><link name="outer"/><link name="inner"/>
+<link name="body"><inertial><origin xyz="0.1 0.05 0.02"/><mass value="1"/>
+<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.015"/></inertial></link>
+<joint name="yaw" type="continuous"><parent link="ground"/><child link="outer"/>
+<axis xyz="0 0 1"/></joint>
+<joint name="pitch" type="continuous"><parent link="outer"/><child link="inner"/>
+<axis xyz="0 1 0"/></joint>
+<joint name="roll" type="continuous"><parent link="inner"/><child link="body"/>
+<axis xyz="0 0 1"/></joint></robot>"""
+
+
+@BACKENDS
+@pytest.mark.parametrize("pitch", [0.0, np.pi, -np.pi])
+def test_a_locked_gimbal_is_named_though_rounding_leaves_it_some_inertia(backend, pitch):
+    arm = kd.load(GIMBAL, backend=backend, cache=False)
+    rng = np.random.default_rng(0)
+    for yaw, roll in rng.normal(size=(20, 2)):
+        with pytest.raises(kd.SingularError, match="link 'outer'"):
+            arm.forward_dynamics([yaw, pitch, roll], [0.0] * 3, [2.0, 1.0, 1.0])
+
+
+@BACKENDS
+def test_a_gimbal_that_is_not_locked_has_accelerations(backend):
+    arm = kd.load(GIMBAL, backend=backend, cache=False)
+    q, u, tau = np.array([[0.3, 0.5, 0.7], [0.1, -1.0, 0.2], [2.0, 1.0, 1.0]])
+    udot = arm.forward_dynamics(q, u, tau)
+    np.testing.assert_allclose(arm.inverse_dynamics(q, u, udot), tau, rtol=1e-11)
+
+
+def test_robots_with_real_links_pay_nothing_for_that():
+    arm = kd.load(URDF / "stanford_arm.urdf", cache=False)
+    assert "sqrt" not in arm.source("forward_dynamics")

@@ -6,9 +6,10 @@ that the branching of the tree has put there in place.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from kane_dynamics.kane.singular import SINGULAR
 from kane_dynamics.symbolic.graph import Expr, Graph
 
 
@@ -28,14 +29,24 @@ class Factorization:
     pivots: list[Expr]
 
 
-def factorized(graph: Graph, M: Sequence[Sequence[Expr]]) -> Factorization:
-    """Eliminate the speeds last to first (Featherstone 2005, the order that keeps the zeros)."""
+def factorized(
+    graph: Graph, M: Sequence[Sequence[Expr]], doubtful: Collection[int] = ()
+) -> Factorization:
+    """Eliminate the speeds last to first (Featherstone 2005, the order that keeps the zeros).
+
+    Parameters
+    ----------
+    doubtful : collection of int
+        Pivots that may vanish; these become nan where rounding is all that is left of them.
+    """
     count = len(M)
     rows = [
         {j: M[i][j] for j in range(i + 1) if M[i][j] is not graph.zero or i == j}
         for i in range(count)
     ]
     for k in reversed(range(count)):
+        if k in doubtful:
+            rows[k][k] = _sound(graph, rows[k][k], M[k][k])
         inverse = graph.one / rows[k][k] if rows[k][k] is not graph.zero else graph.zero
         scaled = {j: element * inverse for j, element in rows[k].items() if j != k}
         for i, factor in scaled.items():
@@ -46,6 +57,12 @@ def factorized(graph: Graph, M: Sequence[Sequence[Expr]]) -> Factorization:
         rows[k] = {**scaled, k: rows[k][k]}
     pivots = [rows[k].pop(k) for k in range(count)]
     return Factorization(rows, pivots)
+
+
+def _sound(graph: Graph, pivot: Expr, diagonal: Expr) -> Expr:
+    """A pivot, or nan if it is no more than rounding beside its diagonal element."""
+    root = graph.sqrt(pivot - SINGULAR * diagonal)
+    return pivot * (root / root)
 
 
 def solved(graph: Graph, factors: Factorization, right: Sequence[Expr]) -> list[Expr]:

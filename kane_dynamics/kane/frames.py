@@ -20,7 +20,7 @@ from kane_dynamics.robot.tree import Body, Tree
 
 Array = NDArray[np.float64]
 
-SAME_ANGLE = 1e-10
+SAME_ANGLE = 1e-11
 """Directions that differ by less (rad) are the same: pi in a URDF has some twelve digits."""
 
 SMALLEST = 1e-12
@@ -85,14 +85,15 @@ def framed(tree: Tree) -> tuple[FramedBody, ...]:
         orientation, origin = _frame(tree, i, signs, orientations)
         orientations.append(orientation)
         origins.append(origin)
-    smallest = SMALLEST * max((abs(x) for body in tree.bodies for x in body.translation), default=0)
+    offsets = [abs(x) for body in tree.bodies if body.parent >= 0 for x in body.translation]
+    smallest = SMALLEST * max(offsets, default=0.0)
     result = []
     for body, sign, orientation, origin in zip(tree.bodies, signs, orientations, origins):
         ground = body.parent < 0
         inboard = np.eye(3) if ground else orientations[body.parent]
         inboard_origin = np.zeros(3) if ground else origins[body.parent]
         own = _framed(body, sign, orientation, origin, inboard, inboard_origin)
-        result.append(replace(own, position=cleaned(own.position, smallest)))
+        result.append(replace(own, position=without_noise(own.position, smallest)))
     return tuple(result)
 
 
@@ -240,6 +241,11 @@ def _turns(rotation: Array) -> tuple[float, float, float]:
     y = cos * rotation[1, 0] - sin * rotation[0, 0]
     y = math.cos(twist) * y + math.sin(twist) * rotation[2, 0]
     return swing, twist, math.atan2(y, x)
+
+
+def without_noise(lengths: Array, smallest: float) -> Array:
+    """Lengths below the smallest that counts made zero."""
+    return np.where(np.abs(lengths) < smallest, 0.0, lengths)
 
 
 def cleaned(numbers: Array, tolerance: float) -> Array:

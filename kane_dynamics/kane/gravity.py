@@ -66,9 +66,7 @@ def _parallel_series(
         if not isinstance(way, Turn):
             angles.append(None)  # type: ignore[arg-type]
             continue
-        graph = way.position.x.graph
-        parallel = way.axis == Vector(graph.zero, graph.zero, graph.one)
-        if parallel and body.parent >= 0 and isinstance(ways[body.parent], Turn):
+        if way.is_parallel and body.parent >= 0 and isinstance(ways[body.parent], Turn):
             roots[i] = roots[body.parent]
             angles.append(angles[body.parent].plus(way.angle))
         else:

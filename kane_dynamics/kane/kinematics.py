@@ -19,6 +19,38 @@ from kane_dynamics.symbolic.vector import Matrix, Vector
 
 
 @dataclass(frozen=True)
+class Velocity:
+    """Angular velocity of a body and velocity of its frame's origin, in its own frame."""
+
+    omega: Vector
+    v: Vector
+
+
+def velocities(
+    graph: Graph,
+    bodies: Sequence[FramedBody],
+    ways: Sequence[Passage],
+    u: Sequence[Expr],
+) -> list[Velocity]:
+    """From the ground outward; eqs. 13-43 of Kane and Levinson are the Stanford Arm's."""
+    none = Vector(graph.zero, graph.zero, graph.zero)
+    result: list[Velocity] = []
+    for body, way in zip(bodies, ways):
+        inboard = result[body.parent] if body.parent >= 0 else Velocity(none, none)
+        omega = way.outward(inboard.omega)
+        v = way.outward(inboard.v + inboard.omega.cross(way.position))
+        if isinstance(way, Float):
+            s = body.speed
+            omega, v = omega + Vector(*u[s + 3 : s + 6]), v + Vector(*u[s : s + 3])
+        elif isinstance(way, Slide):
+            v = v + (body.multiplier * u[body.speed]) * way.axis
+        else:
+            omega = Vector(omega.x, omega.y, omega.z + body.multiplier * u[body.speed])
+        result.append(Velocity(omega, v))
+    return result
+
+
+@dataclass(frozen=True)
 class Series:
     """Turning joints with parallel axes, one after the other.
 
@@ -117,9 +149,8 @@ def _turning(
 
 def _series(i: int, way: Turn, inboard: Motion) -> Series:
     """The series that a turning joint continues, or a new one that it starts."""
-    zero, one = way.position.x.graph.zero, way.position.x.graph.one
     before = inboard.series
-    if before is not None and before.saves and way.axis == Vector(zero, zero, one):
+    if before is not None and before.saves and way.is_parallel:
         return Series(before.root, before.omega, before.U_axis, before.angle.plus(way.angle))
     omega, U_axis = way.to_axis(inboard.omega), way.to_axis(inboard.U @ way.axis)
     return Series(i, omega, U_axis, way.angle)
@@ -186,6 +217,5 @@ def passes_alpha(bodies: Sequence[FramedBody], ways: Sequence[Passage]) -> list[
         elif isinstance(way, Float):
             result[parent] = True
         else:
-            zero, one = way.position.x.graph.zero, way.position.x.graph.one
-            result[parent] |= way.axis != Vector(zero, zero, one)
+            result[parent] |= not way.is_parallel
     return result

@@ -1,46 +1,14 @@
-"""Velocities of the bodies, kinetic energy, and momentum."""
+"""Kinetic energy and momentum."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kane_dynamics.kane.frames import FramedBody
-from kane_dynamics.kane.passage import Float, Passage, Slide, passage
+from kane_dynamics.kane.kinematics import Velocity, velocities
+from kane_dynamics.kane.passage import passage
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.vector import Vector, vector
-
-
-@dataclass(frozen=True)
-class Velocity:
-    """Angular velocity of a body and velocity of its frame's origin, in its own frame."""
-
-    omega: Vector
-    v: Vector
-
-
-def velocities(
-    graph: Graph,
-    bodies: Sequence[FramedBody],
-    ways: Sequence[Passage],
-    u: Sequence[Expr],
-) -> list[Velocity]:
-    """From the ground outward; eqs. 13-43 of Kane and Levinson are the Stanford Arm's."""
-    none = Vector(graph.zero, graph.zero, graph.zero)
-    result: list[Velocity] = []
-    for body, way in zip(bodies, ways):
-        inboard = result[body.parent] if body.parent >= 0 else Velocity(none, none)
-        omega = way.outward(inboard.omega)
-        v = way.outward(inboard.v + inboard.omega.cross(way.position))
-        if isinstance(way, Float):
-            s = body.speed
-            omega, v = omega + Vector(*u[s + 3 : s + 6]), v + Vector(*u[s : s + 3])
-        elif isinstance(way, Slide):
-            v = v + (body.multiplier * u[body.speed]) * way.axis
-        else:
-            omega = Vector(omega.x, omega.y, omega.z + body.multiplier * u[body.speed])
-        result.append(Velocity(omega, v))
-    return result
 
 
 def _momentum(graph: Graph, body: FramedBody, state: Velocity) -> tuple[Vector, Vector]:

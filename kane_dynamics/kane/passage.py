@@ -75,6 +75,12 @@ class Turn:
         zero, one = self.position.x.graph.zero, self.position.x.graph.one
         return self.from_axis(Vector(zero, zero, one))
 
+    @property
+    def is_parallel(self) -> bool:
+        """Whether the joint axis is the parent's z-axis, in direction."""
+        zero, one = self.position.x.graph.zero, self.position.x.graph.one
+        return self.axis == Vector(zero, zero, one)
+
 
 @dataclass(frozen=True)
 class Slide:

@@ -9,9 +9,8 @@ from functools import cached_property
 from kane_dynamics.kane import forward, gravity, inverse, links, mass, momentum
 from kane_dynamics.kane.frames import FramedBody, framed
 from kane_dynamics.kane.regrouping import regrouped
-from kane_dynamics.kane.singular import SINGULAR, singular_error, speeds
+from kane_dynamics.kane.singular import doubtful_pivots, speeds
 from kane_dynamics.robot.tree import Frame, Tree
-from kane_dynamics.symbolic.evaluate import evaluate
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.program import Input, Program, Signature
 
@@ -135,45 +134,20 @@ def _mass_matrix(d: _Derivation) -> list[Expr]:
 
 def _forward_dynamics(d: _Derivation) -> list[Expr]:
     """Accelerations; the speeds are eliminated in the order of the tree."""
-    order = list(dict.fromkeys(s for body in d.equations.tree.bodies for s in speeds(body)))
+    tree = d.equations.tree
+    order = list(dict.fromkeys(s for body in tree.bodies for s in speeds(body)))
     M = d.matrix()
-    factors = forward.factorized(d.graph, [[M[i][j] for j in order] for i in order])
-    _refuse_singular(d, order, M, factors)
+    ordered = [[M[i][j] for j in order] for i in order]
+    factors = forward.factorized(d.graph, ordered)
+    doubtful = doubtful_pivots(tree, order, factors.pivots, [M[i][i] for i in order])
+    if doubtful:
+        factors = forward.factorized(d.graph, ordered, doubtful)
     bias = d.bias()
     x = forward.solved(d.graph, factors, [d.inputs["tau"][i] - bias[i] for i in order])
     udot = [d.graph.zero] * d.count
     for position, i in enumerate(order):
         udot[i] = x[position]
     return udot
-
-
-def _refuse_singular(
-    d: _Derivation,
-    order: Sequence[int],
-    M: Sequence[Sequence[Expr]],
-    factors: forward.Factorization,
-) -> None:
-    """Raise an error if a pivot vanishes in every configuration."""
-    outputs = [*factors.pivots, *(M[i][i] for i in order)]
-    size = len(order)
-    worst = [0.0] * size
-    for seed in range(3):
-        values = evaluate(outputs, _configuration(d, seed))
-        for k in range(size):
-            pivot, diagonal = values[k], values[size + k]
-            worst[k] = max(worst[k], abs(pivot) / diagonal if diagonal > 0 else 0.0)
-    for k in reversed(range(size)):
-        if not worst[k] > SINGULAR:
-            raise singular_error(d.equations.tree, order[k], "in any configuration")
-
-
-def _configuration(d: _Derivation, seed: int) -> dict[str, list[float]]:
-    """Some generic values of q, the same every time."""
-    q = [((37 * seed + 17 * k + 11) % 29) / 9.0 - 1.4 for k in range(d.equations.tree.nq)]
-    for _, at in signature(d.equations.tree, "mass_matrix").quaternions:
-        length = sum(x * x for x in q[at : at + 4]) ** 0.5
-        q[at : at + 4] = [x / length for x in q[at : at + 4]]
-    return {"q": q}
 
 
 def _energy(d: _Derivation) -> list[Expr]:

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kane_dynamics.kane.frames import SMALLEST, FramedBody, cleaned
+from kane_dynamics.kane.frames import SMALLEST, FramedBody, without_noise
 
 Array = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ def regrouped(bodies: Sequence[FramedBody], balanced: bool) -> tuple[FramedBody,
     return tuple(
         replace(
             body,
-            position=cleaned(position, SMALLEST * farthest),
+            position=without_noise(position, SMALLEST * farthest),
             origin=origin,
             mass=own.clean_mass(),
             first_moment=own.clean(own.first, 1),
@@ -82,7 +82,7 @@ def regrouped(bodies: Sequence[FramedBody], balanced: bool) -> tuple[FramedBody,
 
 def _size(bodies: Sequence[FramedBody]) -> float:
     """Length of all offsets between frames and to centres of mass together."""
-    offsets = [body.position for body in bodies]
+    offsets = [body.position for body in bodies if body.parent >= 0]
     offsets += [body.first_moment / body.mass for body in bodies if body.mass]
     return float(sum(np.linalg.norm(offset) for offset in offsets))
 

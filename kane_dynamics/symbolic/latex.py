@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 
 from kane_dynamics.symbolic.program import Program
 from kane_dynamics.symbolic.schedule import schedule
 from kane_dynamics.symbolic.text import Language, write
-
-_INPUT_NAMES = {"udot": r"\dot{u}", "tau": r"\tau", "wrenches": "w"}
-_OUTPUT_NAMES = {
-    "inverse_dynamics": r"\tau",
-    "bias": r"\tau",
-    "gravity": r"\tau",
-    "forward_dynamics": r"\dot{u}",
-    "mass_matrix": "M",
-    "jacobian": "J",
-}
 
 
 def _number(value: float) -> str:
@@ -38,25 +30,36 @@ _LATEX = Language(
         "sign": r"\operatorname{{sgn}}({0})",
     },
     constant=_number,
-    input=lambda name, position: f"{_INPUT_NAMES.get(name, name)}_{{{position + 1}}}",
+    input=lambda name, position: f"{name}_{{{position + 1}}}",
 )
 
 
-def latex_source(program: Program) -> str:
+def latex_source(program: Program, output: str, symbols: Mapping[str, str]) -> str:
     """The assignments of a program as an ``align*`` environment; entries count from one.
 
     Sine and cosine of the k-th angle are written s_k and c_k.
+
+    Parameters
+    ----------
+    program : Program
+    output : str
+        LaTeX of the symbol for the output.
+    symbols : mapping from str to str
+        LaTeX of the symbols for inputs that are not written by their name.
     """
+    language = replace(
+        _LATEX,
+        input=lambda name, position: f"{symbols.get(name, name)}_{{{position + 1}}}",
+    )
     plan = schedule(program)
     names = {node: _subscripted(name) for node, name in plan.names.items()}
     lines = []
     for node in plan.order:
-        lines.append(rf"{names[node]} &= {write(node, names, _LATEX)} \\")
-    symbol = _OUTPUT_NAMES.get(program.name, rf"\mathrm{{{program.name.replace('_', ' ')}}}")
-    for position, output in enumerate(program.outputs):
+        lines.append(rf"{names[node]} &= {write(node, names, language)} \\")
+    for position, node in enumerate(program.outputs):
         index = _index(position, program.signature.shape)
-        text = names.get(output) or write(output, names, _LATEX)
-        lines.append(rf"{symbol}_{{{index}}} &= {text} \\")
+        text = names.get(node) or write(node, names, language)
+        lines.append(rf"{output}_{{{index}}} &= {text} \\")
     return "\n".join([r"\begin{align*}", *lines, r"\end{align*}", ""])
 
 

@@ -164,24 +164,24 @@ def _of_constant(name: str, function: Callable[[float], float]) -> Rule:
     return function_of_a_constant
 
 
-def odd(name: str) -> Rule:
+def _odd(name: str) -> Rule:
     """f(-x) = -f(x)."""
 
-    def rule(graph: Graph, x: Expr) -> Expr | None:
+    def minus_outside(graph: Graph, x: Expr) -> Expr | None:
         y = _negated(x)
         return -graph.make(name, y) if y is not None else None
 
-    return rule
+    return minus_outside
 
 
-def even(name: str) -> Rule:
+def _even(name: str) -> Rule:
     """f(-x) = f(x)."""
 
-    def rule(graph: Graph, x: Expr) -> Expr | None:
+    def minus_dropped(graph: Graph, x: Expr) -> Expr | None:
         y = _negated(x)
         return graph.make(name, y) if y is not None else None
 
-    return rule
+    return minus_dropped
 
 
 RULES: dict[str, tuple[Rule, ...]] = {
@@ -202,8 +202,8 @@ RULES: dict[str, tuple[Rule, ...]] = {
         multiply_nested_constants,
     ),
     "div": (divide_zero, divide_by_constant, divide_signs),
-    "sin": (_of_constant("sin", math.sin), odd("sin")),
-    "cos": (_of_constant("cos", math.cos), even("cos")),
+    "sin": (_of_constant("sin", math.sin), _odd("sin")),
+    "cos": (_of_constant("cos", math.cos), _even("cos")),
     "sqrt": (_of_constant("sqrt", math.sqrt),),
-    "sign": (_of_constant("sign", lambda x: float((x > 0) - (x < 0))), odd("sign")),
+    "sign": (_of_constant("sign", lambda x: float((x > 0) - (x < 0))), _odd("sign")),
 }
