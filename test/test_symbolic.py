@@ -243,7 +243,7 @@ def test_intermediate_quantities_are_numbered_as_in_the_papers(graph):
     program = a_program(graph, shared + z, shared - graph.sin(z), shared * shared)
     assert set(schedule(program).names.values()) == {"Z1", "s1"}
     assert "const double Z1 = x[0]*x[1];" in c_source(program)
-    assert r"Z_{1} &= x_{1} \, x_{2} \\" in latex_source(program)
+    assert r"Z_{1} &= x_{1} \, x_{2} \\" in latex_source(program, "y", {})
 
 
 def test_no_line_grows_long(graph):
