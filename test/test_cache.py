@@ -162,7 +162,19 @@ def test_without_a_cache_nothing_is_kept(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("choice", [None, 1, "", b"bytes"])
+class Named:
+    def __init__(self, name):
+        self.name = name
+
+    def __fspath__(self):
+        return self.name
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [None, 1, "", b"bytes", "a\0b", "lone \ud800", Path("a\0b"), Named(b"bytes"), Named(1)],
+    ids=repr,
+)
 def test_what_is_no_directory_name_is_refused(choice):
     with pytest.raises(ArgumentError, match="cache must be True, False or a directory"):
         open_cache(choice)

@@ -7,9 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from random_programs import random_program
 
+from kane_dynamics.codegen import compile_program
 from kane_dynamics.codegen.cache import FORMAT
+from kane_dynamics.errors import CompileError
 
 SCRIPT = """
 import logging, sys, threading
@@ -88,13 +92,12 @@ def spoil_every_byte(content: bytes) -> bytes:
     return bytes(byte ^ 0x55 for byte in content)
 
 
-def false_code(content: bytes) -> bytes:
-    """An entry in perfect order that holds no code."""
-    header = json.loads(content.partition(b"\n")[0])
-    false = b"\x7fELF and nothing else"
-    header["sha256"] = hashlib.sha256(false).hexdigest()
+def with_content(entry: bytes, content: bytes) -> bytes:
+    """An entry in perfect order with another content."""
+    header = json.loads(entry.partition(b"\n")[0])
+    header["sha256"] = hashlib.sha256(content).hexdigest()
     assert header["format"] == FORMAT
-    return json.dumps(header).encode() + b"\n" + false
+    return json.dumps(header).encode() + b"\n" + content
 
 
 @pytest.mark.parametrize(
@@ -121,7 +124,7 @@ def test_entries_without_loadable_code_are_rebuilt(tmp_path, expected):
     finish(start(tmp_path))
     for name, content in files(tmp_path).items():
         if b"\x7fELF" in content:
-            (tmp_path / name).write_bytes(false_code(content))
+            (tmp_path / name).write_bytes(with_content(content, b"\x7fELF and nothing else"))
     assert finish(start(tmp_path)) == (expected, 0)
     assert finish(start(tmp_path)) == (expected, 0)
     assert not any(content.endswith(b"nothing else") for content in files(tmp_path).values())
@@ -147,3 +150,53 @@ print("still there")
         text=True,
     )
     assert done.stdout.endswith("still there\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"\xff\xfe no text", b"no statement;", b"out(0) = REAL(no_such_function(1.0));", b"\0"],
+    ids=["not UTF-8", "no C", "not loadable", "zero"],
+)
+def test_statements_that_cannot_be_compiled_are_derived_again(tmp_path, expected, text):
+    finish(start(tmp_path))
+    for name, content in files(tmp_path).items():
+        if b"ELF" in content:
+            (tmp_path / name).unlink()
+        else:
+            (tmp_path / name).write_bytes(with_content(content, text))
+    assert finish(start(tmp_path)) == (expected, 1)
+    assert not any(content.endswith(b"\n" + text) for content in files(tmp_path).values())
+    assert finish(start(tmp_path)) == (expected, 0)
+
+
+@pytest.mark.parametrize("text", [b"\xff", b"no python", b"\0", b"raise KeyError", b"x = 1"])
+def test_a_python_text_that_cannot_be_used_is_derived_again(tmp_path, text):
+    program = random_program(0)
+    derived = []
+
+    def result():
+        function = compile_program(
+            "key", lambda: derived.append(1) or program, program.signature, "numpy", tmp_path
+        )
+        return function(*(np.linspace(0.1, 0.9, entry.size) for entry in program.inputs)).tolist()
+
+    first = result()
+    ((name, content),) = files(tmp_path).items()
+    (tmp_path / name).write_bytes(with_content(content, text))
+    assert result() == first
+    assert files(tmp_path) == {name: content}
+    assert result() == first
+    assert len(derived) == 2
+
+
+def test_what_the_compiler_refuses_twice_is_compiled_once(tmp_path, monkeypatch):
+    program, runs = random_program(0), tmp_path / "runs"
+    broken = tmp_path / "cc"
+    broken.write_text(f"#!/bin/sh\necho >> {runs}\nexit 1\n")
+    broken.chmod(0o755)
+    compile_program("", lambda: program, program.signature, "c", False)  # the caller is there
+    monkeypatch.setenv("CC", str(broken))
+    function = compile_program("", lambda: program, program.signature, "c", tmp_path / "cache")
+    with pytest.raises(CompileError):
+        function(*(np.zeros(entry.size) for entry in program.inputs))
+    assert runs.read_text() == "\n"

@@ -1,5 +1,6 @@
 """Faults put into a sound robot are found, at the link or joint that has them."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import distribution
@@ -9,8 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kane_dynamics.robot import Inertia, Joint, Limits, Link, Mimic, Robot, Shape, read_urdf
+import kane_dynamics as kd
+from kane_dynamics.robot import (
+    Inertia,
+    Joint,
+    Limits,
+    Link,
+    Mimic,
+    Robot,
+    Shape,
+    moving_tree,
+    read_urdf,
+)
 from kane_dynamics.robot.check import RULES, SEVERITIES, Finding, check
+from kane_dynamics.robot.check_moving import check_moving
 from kane_dynamics.robot.model import ZERO, Matrix, Vector
 
 ROBOTS = Path(
@@ -314,3 +327,40 @@ def test_absurd_numbers_are_judged_like_others(size: float) -> None:
     robot = with_link(robot, "link5", diagonal(size, size, 0.0))
     robot = with_joint(robot, "joint4", translation=(size, 0.0, 0.0))
     assert check(robot)
+
+
+def test_absurd_factors_are_short() -> None:
+    robot = with_link(XARM, "link3", diagonal(1e50, 1e50, 1e50))
+    messages = [finding.message for finding in check(robot) if finding.rule == "gyration-radius"]
+    assert messages
+    assert re.search(r"some \d\.?\d*e\+\d\d times smaller", messages[0])
+
+
+def test_only_what_moves_is_judged_when_some_joints_are_locked() -> None:
+    last = with_joint(XARM, "joint7", damping=-1.0)
+    robot = with_link(last, "link7", diagonal(1e-6, 1e-6, 1e-5))
+
+    def errors(**options: Any) -> set[tuple[str, str]]:
+        findings = check_moving(robot, moving_tree(robot, **options))
+        return {(f.link, f.rule) for f in findings if f.severity == "error"}
+
+    both = {("joint7", "negative-damping"), ("link7", "triangle-inequality")}
+    assert errors() == both
+    assert errors(joints=["joint7"]) == both
+    assert errors(locked={"joint7": 0.5}) == set()
+
+
+def test_a_massless_tip_is_found_when_the_joint_before_it_is_locked() -> None:
+    robot = chain([1.0, 0.0, 0.0], [0.3, 0.3, 0.3])
+    for link in ("link2", "link3"):
+        robot = with_link(robot, link, diagonal(0.0, 0.0, 0.0))
+    findings = check_moving(robot, moving_tree(robot, locked={"joint2": 0.0}))
+    assert ("joint3", "no-inertia") in {(f.link, f.rule) for f in findings}
+
+
+def test_loading_says_nothing_of_joints_that_are_locked(caplog: pytest.LogCaptureFixture) -> None:
+    robot = with_joint(XARM, "joint7", damping=-1.0)
+    kd.load(robot, locked={"joint7": 0.0}, backend="numpy", cache=False)
+    assert "joint7" not in caplog.text
+    kd.load(robot, backend="numpy", cache=False)
+    assert "joint 'joint7' has damping -1" in caplog.text

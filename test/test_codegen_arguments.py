@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from random_programs import program_of
 
-from kane_dynamics.codegen import compile_program
+from kane_dynamics.codegen import arguments, caller, compile_program
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.symbolic.graph import Graph
 
@@ -192,3 +192,46 @@ def test_backends_take_and_refuse_the_same():
             except ArgumentError as error:
                 outcomes.append(str(error))
         assert outcomes[0] == outcomes[1]
+
+
+MASKED = np.ma.masked_array(Q, [False, False, False, False, True])
+
+
+@pytest.mark.parametrize("q", [MASKED, MASKED[None], [MASKED, MASKED], np.ma.masked_array(Q)])
+def test_a_masked_array_is_refused(function, q):
+    with pytest.raises(ArgumentError, match="torques: q is a masked array"):
+        function(q, U)
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyError, OSError])
+def test_what_fails_to_become_an_array_is_refused(function, error):
+    class Unwilling:
+        def __array__(self, *args, **kwargs):
+            raise error("not now")
+
+    with pytest.raises(ArgumentError, match="torques: u must be an array of real numbers") as told:
+        function(Q, Unwilling())
+    assert isinstance(told.value.__cause__, error)
+
+
+def test_memory_that_runs_out_is_not_blamed_on_the_argument(function):
+    class Large:
+        def __array__(self, *args, **kwargs):
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        function(Q, Large())
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-2])
+def test_compiled_and_python_functions_take_the_same_quaternions(tolerance, monkeypatch):
+    monkeypatch.setattr(arguments, "QUATERNION_TOLERANCE", tolerance)
+    monkeypatch.setattr(caller, "QUATERNION_TOLERANCE", tolerance)
+    monkeypatch.setattr(caller, "_loaded", [])
+    compiled = _function("c")
+    # Without Python's second look, what the extension takes for no unit quaternion is refused.
+    monkeypatch.setattr(arguments, "QUATERNION_TOLERANCE", 0.0)
+    near, far = (1.0 + tolerance * factor for factor in (0.99, 1.01))
+    np.testing.assert_allclose(compiled(Q * near, U), [Q[0] * near + 1.0, 6.0 * near])
+    with pytest.raises(ArgumentError, match="unit quaternion"):
+        compiled(Q * far, U)

@@ -1,12 +1,14 @@
 """The machine's C compiler: missing, failing, hanging, interrupted."""
 
 import ctypes
+import errno
 import logging
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import pytest
 from random_programs import random_program
 
 from kane_dynamics.codegen import (
+    begin,
     caller,
     compile_program,
     compiler,
@@ -242,3 +245,25 @@ def test_what_is_no_code_cannot_be_loaded():
         shared_object.load_extension(b"no code", "kane_dynamics_call")
     if before:
         assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="reads /proc")
+def test_a_disk_that_is_full_leaves_no_file_open(monkeypatch):
+    def full(_descriptor, _code):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    before = len(os.listdir("/proc/self/fd"))
+    monkeypatch.setattr(shared_object, "_write", full)
+    for _ in range(3):
+        with pytest.raises(CompileError, match="No space left"):
+            shared_object.load_function(b"", "kane_state")
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_where_no_thread_can_be_started_the_first_call_compiles(fresh, monkeypatch):
+    def refused(_thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    begin("c", False)
+    np.testing.assert_allclose(compiled("c")(*ARGUMENTS), expected(), rtol=1e-12)

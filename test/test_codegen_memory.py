@@ -1,9 +1,11 @@
 """Calling compiled functions forever: nothing is lost and nothing is kept."""
 
+import functools
 import gc
 import os
 import subprocess
 import sys
+import threading
 import weakref
 from pathlib import Path
 
@@ -11,7 +13,9 @@ import numpy as np
 import pytest
 from random_programs import random_program
 
-from kane_dynamics.codegen import compile_program
+from kane_dynamics.codegen import caller, compile_program
+from kane_dynamics.codegen.cache import open_cache
+from kane_dynamics.codegen.compiler import find_compiler
 from kane_dynamics.errors import ArgumentError
 
 PROGRAM = random_program(0, shape=(2, 2))
@@ -150,3 +154,121 @@ def test_a_batch_longer_than_one_turn_is_whole(function):
     many = [np.resize(array, (count, array.shape[1])) for array in few]
     expected = np.resize(function(*few), (count, 2, 2))
     assert (function(*many) == expected).all()
+
+
+STACK = """
+import sys, threading
+import numpy as np
+sys.path.insert(0, {tests!r})
+from random_programs import program_of
+from kane_dynamics.codegen import compile_program
+from kane_dynamics.symbolic.graph import Graph
+
+# More values to be kept, and more results, than there is stack.
+count, stack = 17_000, 2**17
+graph = Graph()
+(q,) = graph.inputs("q", 1)
+Z = [q + float(k) for k in range(count)]
+pairs = [(k, count - 1 - k) for k in range(count // 2)] + [(k, k + 1) for k in range(count - 1)]
+program = program_of("f", [("q", 1)], (len(pairs),), [Z[i] * Z[j] for i, j in pairs])
+function = compile_program("", lambda: program, program.signature, "c", False)
+i, j = np.array(pairs).T
+
+def work(given, results):
+    results.append(function(given))
+
+for q in (np.array([0.5]), np.linspace(0.0, 1.0, 9)[:, None]):
+    work(q, [])  # the compiler and the loader may take what they want
+    threading.stack_size(stack)
+    results = []
+    threads = [threading.Thread(target=work, args=(q + k, results)) for k in range(3)]
+    for thread in threads:
+        thread.start()
+    threading.stack_size(0)
+    for thread in threads:
+        thread.join()
+    for result in results:
+        exact = [(q + k + i) * (q + k + j) for k in range(3)]
+        assert any(np.allclose(result, each, rtol=1e-15) for each in exact)
+    print(len(results))
+"""
+
+
+def test_a_large_function_runs_on_a_small_stack():
+    tests = Path(__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", STACK.format(tests=str(tests))],
+        env={**os.environ, "PYTHONPATH": str(tests.parent)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["3", "3"]), done.stderr
+
+
+def kernel(load, prepare=None):
+    """A callable of one input of one entry, as the extension makes it."""
+    make = caller.kernel_type(find_compiler(), open_cache(False))
+    return make("f", (1,), (), (), prepare=prepare, load=load, refuse=None)
+
+
+def test_a_substitute_lives_until_it_returns():
+    entered, replaced = threading.Event(), threading.Event()
+
+    def load(_form):
+        if threading.current_thread() is late:
+            entered.set()
+            assert replaced.wait(60)
+            return lambda q: "second"
+        first = functools.partial(answer)
+        alive.append(weakref.ref(first))
+        return first
+
+    def answer(_q):
+        replaced.set()
+        late.join()  # which has put another in its place
+        return alive[0]() is not None
+
+    alive: list[weakref.ref] = []
+    function = kernel(load)
+    late = threading.Thread(target=lambda: function(np.zeros(1)))
+    late.start()
+    assert entered.wait(60)
+    assert function(np.zeros(1)) is True
+    assert function(np.zeros(1)) == "second"
+
+
+DELETED = """
+import ctypes, functools, gc, sys
+import numpy as np
+sys.path.insert(0, {tests!r})
+from test_codegen_memory import kernel
+
+class Last:
+    # Without slots the garbage collector would know of it and ask it first.
+    __slots__ = ()
+
+    def __del__(self):
+        function = ctypes.cast(address, ctypes.py_object).value
+        for arguments in ((np.zeros(1),), ([0.0],)):
+            try:
+                function(*arguments)
+            except RuntimeError as error:
+                print(error)
+
+cycle = []
+cycle.append(kernel(functools.partial(print, Last()), prepare=functools.partial(print, cycle)))
+address = id(cycle[0])
+del cycle
+gc.collect()
+"""
+
+
+def test_a_function_called_while_it_is_deleted_raises():
+    tests = Path(__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", DELETED.format(tests=str(tests))],
+        env={**os.environ, "PYTHONPATH": str(tests.parent)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "the function is being deleted\n" * 2, done.stderr

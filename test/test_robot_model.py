@@ -2,6 +2,7 @@
 
 from dataclasses import FrozenInstanceError, replace
 from math import inf, nan
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,8 @@ from kane_dynamics.robot import Inertia, Joint, Limits, Link, Mimic, Robot, Shap
 BALL = Inertia(2.0, (0.0, 0.0, 0.1), ((0.1, 0.0, 0.0), (0.0, 0.1, 0.0), (0.0, 0.0, 0.1)))
 HINGE = Joint("hinge", "revolute", "world", "arm", axis=(0.0, 1.0, 0.0), limits=Limits(-1.0, 1.0))
 SLIDE = Joint("slide", "prismatic", "arm", "hand", mimic=Mimic("hinge", 0.5, 0.1))
-ARM = Robot(
-    "arm", (Link("world"), Link("arm", BALL), Link("hand", BALL)), (HINGE, SLIDE), source="arm.urdf"
-)
+HAND = Link("hand", BALL)
+ARM = Robot("arm", (Link("world"), Link("arm", BALL), HAND), (HINGE, SLIDE), source="arm.urdf")
 
 
 def with_joints(*joints: Joint) -> Robot:
@@ -135,6 +135,38 @@ def test_what_is_no_number_is_named_with_its_link_and_file(link: Link, message: 
     links = (Link("world"), link, Link("hand", BALL))
     with pytest.raises(ModelError, match=f"^arm.urdf: link 'arm' .*{message}"):
         replace(ARM, links=links)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"links": ("world", "arm")}, r"links\[0\] is of type str, expected Link"),
+        ({"links": (Link("a", 3.0),)}, r"links\[0\].inertia is of type float, .* Inertia or None"),
+        ({"links": (Link("a", BALL, 3),)}, r"links\[0\].shapes is of type int, expected tuple"),
+        ({"links": (Link("a", BALL, ("box",)),)}, r"links\[0\].shapes .* str, expected Shape"),
+        ({"joints": (HINGE, "slide")}, r"joints\[1\] is of type str, expected Joint"),
+        ({"joints": (replace(HINGE, limits=3), SLIDE)}, r"joints\[0\].limits is of type int"),
+        ({"joints": (HINGE, replace(SLIDE, mimic="a"))}, r"joints\[1\].mimic is of type str"),
+        ({"joints": (replace(HINGE, parent=["world"]), SLIDE)}, r"joints\[0\].parent .* list"),
+        ({"joints": (HINGE, replace(SLIDE, mimic=Mimic([])))}, r"joints\[1\].mimic.joint .* list"),
+        ({"joints": (replace(HINGE, kind=["fixed"]), SLIDE)}, r"joints\[0\].kind is of type list"),
+        ({"joints": (replace(HINGE, damping=10**400), SLIDE)}, "'hinge' has the damping of too"),
+        ({"joints": (replace(HINGE, axis=(10**300, 0, 0)), SLIDE)}, "'hinge' has the axis"),
+    ],
+)
+def test_parts_that_are_of_another_type_are_named(parts: dict[str, Any], message: str) -> None:
+    with pytest.raises(ModelError, match=f"^arm.urdf: .*{message}"):
+        replace(ARM, **parts)
+
+
+def test_an_inertia_tensor_is_symmetric_but_for_rounding() -> None:
+    def arm(xy: float, yx: float) -> Robot:
+        tensor = ((0.1, xy, 0.0), (yx, 0.1, 0.0), (0.0, 0.0, 0.1))
+        return replace(ARM, links=(Link("world"), Link("arm", replace(BALL, tensor=tensor)), HAND))
+
+    assert arm(0.01, 0.01 + 1e-15).link("arm").inertia is not None
+    with pytest.raises(ModelError, match=r"^arm.urdf: link 'arm' .* expected a symmetric matrix"):
+        arm(0.01, 0.0)
 
 
 def test_limits_may_be_infinite() -> None:

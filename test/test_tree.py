@@ -1,5 +1,6 @@
 """Which bodies move, how they are numbered, and which wishes cannot be met."""
 
+import logging
 from dataclasses import replace
 from math import inf, nan, pi
 
@@ -214,6 +215,8 @@ def test_a_long_chain_is_a_long_tree() -> None:
         ({"locked": {"elbow": nan}}, "locked: joint 'elbow' is at nan"),
         ({"locked": {"elbow": inf}}, "locked: joint 'elbow' is at inf"),
         ({"locked": {"elbow": "up"}}, "locked: joint 'elbow' is at 'up'"),
+        ({"locked": {"elbow": 10**400}}, "locked: joint 'elbow' is at inf"),
+        ({"locked": {"slide": -1e200}}, r"locked: joint 'slide' is at -1e\+200"),
         ({"locked": {"weld": 0.1}}, "locked: joint 'weld' is fixed and at 0.1"),
         ({"base": "swinging"}, "base is 'swinging', expected 'fixed' or 'floating'"),
     ],
@@ -246,3 +249,80 @@ def test_a_robot_of_which_nothing_moves_is_named() -> None:
 def test_the_frame_of_an_unknown_link_is_answered_with_the_closest_ones() -> None:
     with pytest.raises(ArgumentError, match="there is no link 'tol': expected one of 'tool'"):
         moving_tree(ARM).frame("tol")
+
+
+HUGE = 1e200
+
+
+@pytest.mark.parametrize(
+    ("robot", "message"),
+    [
+        (with_joint(replace(ELBOW, translation=(HUGE, 1.0, 1.0))), "joint 'elbow' has the origin"),
+        (with_joint(replace(WELD, translation=(1.0, 1.0, -HUGE))), "joint 'weld' has the origin"),
+        (
+            with_joint(replace(SLIDE, mimic=Mimic("elbow", 1e308))),
+            "joint 'slide' has the mimic multiplier",
+        ),
+        (
+            with_joint(replace(SLIDE, mimic=Mimic("elbow", 1.0, HUGE))),
+            "joint 'slide' has the mimic offset",
+        ),
+        (with_joint(replace(SLIDE, mimic=Mimic("weld", 1.0, HUGE))), "'slide' has the position"),
+        (with_joint(replace(ELBOW, damping=HUGE)), "joint 'elbow' has the damping"),
+        (with_joint(replace(ELBOW, friction=HUGE)), "joint 'elbow' has the friction"),
+    ],
+)
+def test_a_joint_with_a_number_too_large_to_compute_with_is_named(
+    robot: Robot, message: str
+) -> None:
+    with pytest.raises(ModelError, match=f"^arm.urdf: .*{message}.* expected a magnitude"):
+        moving_tree(robot)
+
+
+def test_mimics_of_mimics_that_overflow_together_are_named() -> None:
+    links = tuple(Link(f"l{i}", BALL) for i in range(30))
+    joints = [joint("j0", "continuous", "l0", "l1")]
+    for i in range(1, 29):
+        follow = Mimic(f"j{i - 1}", 1e16, 1.0)
+        joints.append(joint(f"j{i}", "revolute", f"l{i}", f"l{i + 1}", mimic=follow))
+    with pytest.raises(ModelError, match=r"joint 'j2' has the mimic multiplier 1e\+32"):
+        moving_tree(Robot("chain", links, tuple(joints)))
+    with pytest.raises(ModelError, match=r"joint 'j3' has the position 1e\+32"):
+        moving_tree(Robot("chain", links, tuple(joints)), locked={"j0": 0.0}, base="floating")
+
+
+@pytest.mark.parametrize(
+    ("inertia", "message"),
+    [
+        (replace(BALL, mass=1e308), "mass"),
+        (replace(BALL, mass=10**300), "mass"),
+        (replace(BALL, center=(0.0, HUGE, 0.0)), "centre of mass"),
+        (replace(BALL, tensor=((HUGE, 0.0, 0.0), (0.0, HUGE, 0.0), (0.0, 0.0, HUGE))), "inertia"),
+    ],
+)
+def test_a_link_with_a_number_too_large_to_compute_with_is_named_if_it_moves(
+    inertia: Inertia, message: str
+) -> None:
+    links = tuple(
+        replace(link, inertia=inertia) if link.name == "upper" else link for link in LINKS
+    )
+    robot = replace(ARM, links=links)
+    with pytest.raises(ModelError, match=f"^arm.urdf: link 'upper' has the {message} "):
+        moving_tree(robot)
+    assert moving_tree(robot, joints=["elbow"]) == moving_tree(ARM, joints=["elbow"])
+
+
+@pytest.mark.parametrize("kind", ["floating", "planar"])
+def test_friction_of_joints_of_many_degrees_is_not_used_and_the_log_says_so(
+    kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    robot = with_joint(replace(SHOULDER, kind=kind))
+    assert not any(b.damping or b.friction for b in moving_tree(robot).bodies)
+    expected = f"arm.urdf: joint 'shoulder' is {kind}: its damping and friction are not used"
+    assert [record.getMessage() for record in caplog.records] == [expected]
+    assert caplog.records[0].levelno == logging.WARNING
+    caplog.clear()
+    moving_tree(robot, joint_friction=False)
+    moving_tree(robot, locked={"shoulder": 0.0})
+    moving_tree(ARM)
+    assert not caplog.records

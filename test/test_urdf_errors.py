@@ -184,6 +184,24 @@ def test_document_types_are_refused_before_any_entity_is_expanded(read: Read, do
                 read(content, name)
 
 
+@pytest.mark.parametrize(
+    "element",
+    [
+        '<xacro:arm name="left"/>',
+        '<xacro:property name="length" value="1"/>',
+        '<link name="a"><xacro:inertia mass="1"/></link>',
+        '<gazebo><plugin><xacro:if value="1"/></plugin></gazebo>',
+    ],
+)
+def test_xacro_that_would_not_be_expanded_is_refused(read: Read, element: str) -> None:
+    text = changed("</robot>", f"{element}</robot>")
+    with pytest.raises(ModelError, match=r"arm\.urdf: <xacro:\w+> is not URDF, .* \.xacro"):
+        read(text)
+    with pytest.raises(ModelError, match=r"<text>: <xacro:\w+> is not URDF, .* \.xacro"):
+        read_urdf(text)
+    assert read(changed("</robot>", f"<!-- {element} --></robot>")) == read(GOOD)
+
+
 @pytest.mark.parametrize("close", [True, False])
 def test_deep_nesting_is_refused(read: Read, close: bool) -> None:
     depth = 1_000_000

@@ -60,6 +60,29 @@ def test_files_are_included(read: Read, tmp_path: Path) -> None:
     assert robot.root == "tip"
 
 
+@pytest.mark.parametrize(
+    "doctype",
+    ['<!DOCTYPE robot [<!ENTITY who "tip">]>', '<!DOCTYPE robot SYSTEM "file:///etc/passwd">'],
+)
+def test_document_types_are_refused_in_included_files(
+    read: Read, tmp_path: Path, doctype: str
+) -> None:
+    import xacro  # type: ignore[import-untyped]
+
+    original = xacro.parse
+    inner = tmp_path / "tip.xacro"
+    inner.write_text(f'{doctype}{HEAD}<link name="tip"/></robot>')
+    (tmp_path / "hand.xacro").write_text(f'{HEAD}<xacro:include filename="tip.xacro"/></robot>')
+    with pytest.raises(ModelError, match=r"tip\.xacro: declares the document type 'robot'"):
+        read(f'{HEAD}<xacro:include filename="hand.xacro"/></robot>')
+    assert xacro.parse is original
+
+
+def test_an_included_file_that_may_be_missing_may_be_missing(read: Read) -> None:
+    include = '<xacro:include filename="gone.xacro" optional="true"/>'
+    assert read(f'{HEAD}{include}<link name="tip"/></robot>').root == "tip"
+
+
 def test_what_xacro_says_goes_to_the_log(
     read: Read, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -76,7 +99,7 @@ def test_what_xacro_says_goes_to_the_log(
         ('<link name="${1 / 0}"/>', "division by zero"),
         ('<xacro:nothing name="a"/>', "unknown macro name: xacro:nothing"),
         ('<xacro:include filename="gone.xacro"/>', "[Nn]o such file"),
-        ('<link name="$(find no_such_package)"/>', "no_such_package|ament"),
+        ('<link name="$(find no_such_package)"/>', "no_such_package|AMENT_PREFIX_PATH|ament"),
         (
             '<xacro:macro name="m" params=""><xacro:m/></xacro:macro><xacro:m/>',
             "recursion",

@@ -243,7 +243,7 @@ def _inertia_advice(gyration: float, reach: float) -> str:
     for unit, factor in _INERTIA_UNITS.items():
         if 0.05 * reach < gyration / factor**0.5 < reach and gyration > _BEYOND_ANY_SIZE * reach:
             return f"give the inertia in kg m^2, it looks as if in {unit}"
-    return f"expected moments of inertia some {(gyration / reach) ** 2:.0f} times smaller or less"
+    return f"expected moments of inertia some {(gyration / reach) ** 2:.3g} times smaller or less"
 
 
 def _outside(survey: Survey) -> tuple[Array, Array]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import isfinite
 
 from kane_dynamics.errors import ArgumentError
+from kane_dynamics.robot.magnitude import LARGEST
 from kane_dynamics.robot.model import Robot
 from kane_dynamics.robot.names import unknown_name
 from kane_dynamics.robot.structure import MIMIC_KINDS
@@ -71,10 +71,16 @@ def _positions(robot: Robot, locked: Mapping[str, float] | None) -> dict[str, fl
             raise _named("locked", unknown_name("joint", name, kinds))
         try:
             position = float(value)
+        except OverflowError:
+            position = float("inf")
         except (TypeError, ValueError):
             position = float("nan")
-        if not isfinite(position):
-            raise ArgumentError(f"locked: joint {name!r} is at {value!r}, expected a finite number")
+        if not abs(position) <= LARGEST:
+            shown = position if isinstance(value, (int, float)) else repr(value)
+            raise ArgumentError(
+                f"locked: joint {name!r} is at {shown}, expected a finite number"
+                f" of at most {LARGEST:g}"
+            )
         if position != 0.0 and kinds[name] not in MIMIC_KINDS:
             raise ArgumentError(
                 f"locked: joint {name!r} is {kinds[name]} and at {position}, expected such a joint"

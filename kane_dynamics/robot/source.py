@@ -40,7 +40,8 @@ def read_description(source: str | bytes | os.PathLike[str]) -> Description:
     data = _read_file(path)
     if not path.endswith(".xacro"):
         return Description(path, data, None)
-    parse(data, "robot", ROBOT, path, None)  # the xacro package does not refuse document types
+    # the xacro package would not name the file and line of a mistake
+    parse(data, "robot", ROBOT, path, None, xacro=True)
     return Description(path, expand_xacro(path).encode(), "utf-8")
 
 

@@ -6,7 +6,7 @@ Whether the numbers are physical is another question; here they only have to be 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import isfinite, isnan
+from sys import float_info
 from typing import TYPE_CHECKING
 
 from kane_dynamics.errors import ModelError
@@ -24,6 +24,7 @@ MIMIC_KINDS = frozenset({"revolute", "continuous", "prismatic"})
 """Kinds of joints with one degree of freedom, which can follow another joint."""
 
 _UNIT_TOLERANCE = 1e-6
+_SYMMETRY_TOLERANCE = 1e-9  # of the largest component
 
 
 def root_link(robot: Robot) -> str:
@@ -39,6 +40,7 @@ def check_structure(robot: Robot) -> None:
             raise ModelError(
                 f"{robot.source}: {what} is a {type(parts).__name__}, expected a tuple"
             )
+    _check_types(robot)
     if not robot.links:
         raise ModelError(f"{robot.source}: the robot has no link, expected at least one")
     _check_unique(robot, "link", (link.name for link in robot.links))
@@ -49,6 +51,33 @@ def check_structure(robot: Robot) -> None:
         _check_joint(robot, joint)
     _check_tree(robot)
     _check_mimics(robot)
+
+
+def _check_types(robot: Robot) -> None:
+    from kane_dynamics.robot import model  # which imports this file
+
+    for i, link in enumerate(robot.links):
+        where = f"{robot.source}: links[{i}]"
+        _check_type(where, link, model.Link)
+        _check_type(f"{where}.inertia", link.inertia, model.Inertia, type(None))
+        _check_type(f"{where}.shapes", link.shapes, tuple)
+        for shape in link.shapes:
+            _check_type(f"{where}.shapes", shape, model.Shape)
+    for i, joint in enumerate(robot.joints):
+        where = f"{robot.source}: joints[{i}]"
+        _check_type(where, joint, model.Joint)
+        _check_type(f"{where}.limits", joint.limits, model.Limits, type(None))
+        _check_type(f"{where}.mimic", joint.mimic, model.Mimic, type(None))
+        for end in ("kind", "parent", "child"):
+            _check_type(f"{where}.{end}", getattr(joint, end), str)
+        if joint.mimic is not None:
+            _check_type(f"{where}.mimic.joint", joint.mimic.joint, str)
+
+
+def _check_type(where: str, value: object, *expected: type) -> None:
+    if not isinstance(value, expected):
+        names = " or ".join("None" if kind is type(None) else kind.__name__ for kind in expected)
+        raise ModelError(f"{where} is of type {type(value).__name__}, expected {names}")
 
 
 def _check_unique(robot: Robot, what: str, names: Iterable[str]) -> None:
@@ -69,6 +98,7 @@ def _check_link(robot: Robot, link: Link) -> None:
             raise ModelError(f"{where} has mass {link.inertia.mass}, expected none below zero")
         _check_vector(where, "centre of mass", link.inertia.center)
         _check_matrix(where, "inertia tensor", link.inertia.tensor)
+        _check_symmetry(where, "inertia tensor", link.inertia.tensor)
     for shape in link.shapes:
         _check_vector(where, f"extent of its {shape.kind}", shape.extent)
         _check_vector(where, f"translation of its {shape.kind}", shape.translation)
@@ -89,7 +119,7 @@ def _check_joint(robot: Robot, joint: Joint) -> None:
     if joint.limits is not None:
         for bound in ("lower", "upper", "velocity", "effort"):
             value = getattr(joint.limits, bound)
-            if not isinstance(value, (int, float)) or isnan(value):
+            if not isinstance(value, (int, float)) or value != value:
                 raise ModelError(f"{where} has the {bound} limit {value!r}, expected a number")
 
 
@@ -175,12 +205,15 @@ def _either(names: Iterable[str]) -> str:
 
 
 def _square(vector: tuple[float, ...]) -> float:
-    return sum(component * component for component in vector)
+    return sum(float(component) * float(component) for component in vector)
 
 
 def _check_number(where: str, what: str, value: object) -> None:
-    if not isinstance(value, (int, float)) or not isfinite(value):
+    if not isinstance(value, (int, float)):
         raise ModelError(f"{where} has the {what} {value!r}, expected a finite number")
+    if not abs(value) <= float_info.max:  # nor for nan
+        shown = value if isinstance(value, float) else "of too many digits"
+        raise ModelError(f"{where} has the {what} {shown}, expected a finite number")
 
 
 def _check_vector(where: str, what: str, value: object) -> None:
@@ -197,9 +230,16 @@ def _check_matrix(where: str, what: str, value: object) -> None:
         _check_vector(where, f"{what} row", row)
 
 
+def _check_symmetry(where: str, what: str, value: tuple[tuple[float, ...], ...]) -> None:
+    largest = max(abs(component) for row in value for component in row)
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        if not abs(value[i][j] - value[j][i]) <= _SYMMETRY_TOLERANCE * largest:
+            raise ModelError(f"{where} has the {what} {value}, expected a symmetric matrix")
+
+
 def _check_rotation(where: str, what: str, value: tuple[tuple[float, ...], ...]) -> None:
     _check_matrix(where, what, value)
-    (a, b, c), (d, e, f), (g, h, i) = value
+    (a, b, c), (d, e, f), (g, h, i) = (map(float, row) for row in value)
     rows_are_unit = all(abs(_square(row) - 1.0) < 2 * _UNIT_TOLERANCE for row in value)
     determinant = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
     if not rows_are_unit or abs(determinant - 1.0) > 3 * _UNIT_TOLERANCE:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from kane_dynamics.errors import ArgumentError, ModelError
 from kane_dynamics.robot.body import GROUND, Body, Frame, Tree
 from kane_dynamics.robot.choice import Law, position_laws
+from kane_dynamics.robot.magnitude import check_frictions, check_inertias, check_joints
 from kane_dynamics.robot.model import IDENTITY, ZERO, Inertia, Joint, Matrix, Robot, Vector
 from kane_dynamics.robot.rotation import (
     about_axis,
@@ -21,6 +23,8 @@ from kane_dynamics.robot.rotation import (
 from kane_dynamics.robot.structure import root_link
 
 __all__ = ["GROUND", "Body", "Frame", "Tree", "moving_tree"]
+
+_logger = logging.getLogger("kane_dynamics")
 
 _UP: Vector = (0.0, 0.0, 1.0)
 _POSE = ("x", "y", "z", "qx", "qy", "qz", "qw")
@@ -55,14 +59,15 @@ def moving_tree(
     base : str
         "fixed": the root link is the ground. "floating": the root link moves freely.
     joint_friction : bool
-        Whether the bodies carry the damping and friction of their joints.
+        Whether the bodies carry the damping and friction of their joints. Those of planar and
+        floating joints, for which URDF gives no unit, are never used; the log says so.
 
     Raises
     ------
     ArgumentError
         If an argument names no joint, or one that cannot be moved or locked as asked.
     ModelError
-        If nothing moves.
+        If nothing moves, or a number is too large to compute with.
     """
     if base not in ("fixed", "floating"):
         raise ArgumentError(f"base is {base!r}, expected 'fixed' or 'floating'")
@@ -72,16 +77,33 @@ def moving_tree(
         raise ModelError(
             f"{robot.source}: nothing moves, expected a joint that does or base='floating'"
         )
+    check_joints(robot, laws)
     builder = _Builder(robot, laws, numbering)
     builder.place_root(base)
     builder.place_links()
+    check_inertias(robot, builder.frames, GROUND)
     bodies = builder.finished_bodies()
-    if not joint_friction:
+    if joint_friction:
+        check_frictions(robot, bodies)
+        _log_unused_friction(robot, laws)
+    else:
         bodies = tuple(replace(body, damping=0.0, friction=0.0) for body in bodies)
     frames = tuple((link.name, builder.frames[link.name]) for link in robot.links)
     return Tree(
         bodies, frames, numbering.joint_names, numbering.coordinate_names, numbering.speed_names
     )
+
+
+def _log_unused_friction(robot: Robot, laws: Mapping[str, Law]) -> None:
+    for joint in robot.joints:
+        several = joint.kind in ("planar", "floating") and laws[joint.name].master is not None
+        if several and (joint.damping or joint.friction):
+            _logger.warning(
+                "%s: joint %r is %s: its damping and friction are not used",
+                robot.source,
+                joint.name,
+                joint.kind,
+            )
 
 
 @dataclass(frozen=True, slots=True)

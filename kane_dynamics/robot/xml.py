@@ -13,6 +13,9 @@ from xml.parsers import expat
 
 from kane_dynamics.errors import ModelError
 
+XACRO_PREFIX = "xacro:"
+"""With which the names of all elements of xacro start."""
+
 _DEEPEST = 500
 _BLANKS = b" \t\r\n"
 
@@ -66,7 +69,14 @@ def fault(element: Element, grammar: Grammar) -> str | None:
     return None
 
 
-def parse(data: bytes, root: str, grammar: Grammar, source: str, encoding: str | None) -> Element:
+def parse(
+    data: bytes,
+    root: str,
+    grammar: Grammar,
+    source: str,
+    encoding: str | None,
+    xacro: bool = False,
+) -> Element:
     """Return what the grammar names of an XML document.
 
     Parameters
@@ -81,16 +91,19 @@ def parse(data: bytes, root: str, grammar: Grammar, source: str, encoding: str |
         Name of the document, for messages.
     encoding : str, optional
         Encoding of `data`, whatever the document declares; None for what it declares.
+    xacro : bool
+        Whether elements of xacro may be there, which stand for others and are dropped here.
 
     Raises
     ------
     ModelError
-        If the document is empty, no XML, declares a document type, or has another root.
+        If the document is empty, no XML, declares a document type, has another root, or has
+        elements of xacro where they may not be.
     """
     text = data.lstrip(_BLANKS)
     if not text:
         raise ModelError(f"{source}: is empty, expected a <{root}> element")
-    builder = _Builder(root, grammar, source)
+    builder = _Builder(root, grammar, source, xacro)
     parser = expat.ParserCreate(encoding)
     parser.buffer_text = True
     parser.StartElementHandler = builder.start
@@ -112,8 +125,9 @@ def parse(data: bytes, root: str, grammar: Grammar, source: str, encoding: str |
 class _Builder:
     """Builds the tree from expat's events; `open` holds the kept elements not yet closed."""
 
-    def __init__(self, root: str, grammar: Grammar, source: str) -> None:
+    def __init__(self, root: str, grammar: Grammar, source: str, xacro: bool) -> None:
         self.source = source
+        self.xacro = xacro
         self.root = root
         self.grammar = grammar
         self.tree = Element(root)
@@ -126,6 +140,11 @@ class _Builder:
             raise ModelError(
                 f"{self.source}: <{name}> is nested deeper than {_DEEPEST} elements"
                 ", expected a URDF"
+            )
+        if name.startswith(XACRO_PREFIX) and not self.xacro:
+            raise ModelError(
+                f"{self.source}: <{name}> is not URDF, expected xacro only in a file that is"
+                " loaded by its path and named .xacro"
             )
         if self.depth == 1:
             if name != self.root:
