@@ -173,7 +173,7 @@ class Named:
 @pytest.mark.parametrize(
     "choice",
     [None, 1, "", b"bytes", "a\0b", "lone \ud800", Path("a\0b"), Named(b"bytes"), Named(1)],
-    ids=repr,
+    ids=lambda choice: type(choice).__name__,
 )
 def test_what_is_no_directory_name_is_refused(choice):
     with pytest.raises(ArgumentError, match="cache must be True, False or a directory"):

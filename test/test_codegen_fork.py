@@ -40,7 +40,6 @@ def child_computes(function):
     while os.waitpid(child, os.WNOHANG) == (0, 0):
         if time.monotonic() > deadline:
             os.kill(child, 9)
-            sys.exit("the child hangs")
         time.sleep(0.01)
     (here / "child done").touch()
 """

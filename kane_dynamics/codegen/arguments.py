@@ -12,7 +12,7 @@ from kane_dynamics.errors import ArgumentError
 from kane_dynamics.symbolic.program import Signature
 
 QUATERNION_TOLERANCE = 1e-3
-"""Largest accepted distance of a unit quaternion's norm from one; the same stands in call.c."""
+"""Largest accepted distance of a unit quaternion's norm from one."""
 
 _REAL_KINDS = "fiu"
 
@@ -101,9 +101,15 @@ def _in_order(
 
 def _real_array(signature: Signature, position: int, value: Any) -> FloatArray:
     entry = signature.inputs[position]
+    if _is_masked(value):
+        raise ArgumentError(
+            f"{signature.name}: {entry.name} is a masked array; every entry must be given"
+        )
     try:
         array = np.asarray(value)
-    except (ValueError, TypeError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever the conversion of a foreign type raises
         raise ArgumentError(
             f"{signature.name}: {entry.name} must be an array of real numbers"
         ) from error
@@ -118,6 +124,12 @@ def _real_array(signature: Signature, position: int, value: Any) -> FloatArray:
         )
     with np.errstate(over="ignore"):
         return np.require(array, np.float64, ("C", "A", "E"))
+
+
+def _is_masked(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(isinstance(row, np.ma.MaskedArray) for row in value)
+    return isinstance(value, np.ma.MaskedArray)
 
 
 def _check_counts(signature: Signature, arrays: Sequence[FloatArray]) -> None:

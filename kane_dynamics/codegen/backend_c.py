@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +15,9 @@ from kane_dynamics.codegen.caller import is_loaded, kernel_type
 from kane_dynamics.codegen.compiler import Compiler
 from kane_dynamics.codegen.identity import digest, machine_identity, package_identity
 from kane_dynamics.codegen.kernel_c import BATCH_SYMBOL, STATE_SYMBOL, batch_source, state_source
+from kane_dynamics.codegen.process_lock import ProcessLock
 from kane_dynamics.codegen.shared_object import load_function
+from kane_dynamics.codegen.texts import Write, first_that_works
 from kane_dynamics.errors import CompileError
 from kane_dynamics.symbolic.program import Signature
 
@@ -32,7 +33,7 @@ Substitute = Callable[[CompileError], Callable[..., Any]]
 
 def compiled_function(
     key: str,
-    statements: Callable[[], str],
+    statements: Write,
     signature: Signature,
     compiler: Compiler,
     cache: Cache,
@@ -46,7 +47,8 @@ def compiled_function(
     key : str
         Digest of everything the statements depend on.
     statements : callable
-        Returns the statements in C, one a line; called only when they have to be compiled.
+        Returns the statements in C, one a line, as `Texts.c`; called only when they have to be
+        compiled.
     signature : Signature
         Name, inputs and result.
     compiler : Compiler
@@ -92,21 +94,29 @@ class Forms:
     """The compiled forms of a function: of one state, and of many."""
 
     key: str
-    statements: Callable[[], str]
+    statements: Write
     signature: Signature
     compiler: Compiler
     cache: Cache
     _addresses: dict[str, int] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: ProcessLock = field(default_factory=ProcessLock)
 
     def address(self, form: str) -> int:
-        with self._lock:
+        with self._lock.held():
             if form not in self._addresses:
                 self._addresses[form] = self._load(form)
             return self._addresses[form]
 
     def _load(self, form: str) -> int:
         symbol, source = _FORMS[form]
+
+        def compiled(statements: str) -> tuple[int, bytes]:
+            lines = statements.splitlines()
+            _logger.info("compiling %s, %d statements", self.signature.name, len(lines))
+            text = source(self.signature, lines)
+            code = self.compiler.compile(text, _FLAGS, self.signature.name)
+            return load_function(code, symbol), code
+
         entry = digest(
             form, self.key, package_identity(), machine_identity(), self.compiler.identity
         )
@@ -114,10 +124,6 @@ class Forms:
         if code is not None:
             with contextlib.suppress(CompileError):
                 return load_function(code, symbol)
-        lines = self.statements().splitlines()
-        _logger.info("compiling %s, %d statements", self.signature.name, len(lines))
-        text = source(self.signature, lines)
-        code = self.compiler.compile(text, _FLAGS, self.signature.name)
-        address = load_function(code, symbol)
+        address, code = first_that_works(self.statements, compiled, CompileError)
         self.cache.write(entry, code)
         return address

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from kane_dynamics.codegen.arguments import FloatArray, Refuse, count_of, prepare
+from kane_dynamics.codegen.process_lock import ProcessLock
+from kane_dynamics.codegen.texts import Write, first_that_works
 from kane_dynamics.symbolic.program import Signature
 
 
@@ -31,18 +32,18 @@ class PythonFunction:
     signature : Signature
         Its name, inputs and result.
     source : callable
-        Returns the text; called at the first evaluation.
+        Returns the text, as `Texts.python`; called at the first evaluation.
     refuse : callable
         Given the arguments and a result that is not finite, raises an error.
     """
 
-    def __init__(self, signature: Signature, source: Callable[[], str], refuse: Refuse) -> None:
+    def __init__(self, signature: Signature, source: Write, refuse: Refuse) -> None:
         self.__name__ = signature.name
         self._signature = signature
         self._source = source
         self._refuse = refuse
         self._evaluate: Evaluate | None = None
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
 
     def __call__(self, *given: Any, **named: Any) -> FloatArray | float:
         arrays = prepare(self._signature, given, named)
@@ -60,13 +61,16 @@ class PythonFunction:
         return f"<Python function {self.__name__}>"
 
     def _define(self) -> Evaluate:
-        with self._lock:
+        with self._lock.held():
             if self._evaluate is None:
-                names: dict[str, Any] = {}
-                code = compile(self._source(), f"<{self.__name__}>", "exec")
-                exec(code, names)
-                self._evaluate = names[self.__name__]
+                self._evaluate = first_that_works(self._source, self._defined, Exception)
             return self._evaluate
+
+    def _defined(self, text: str) -> Evaluate:
+        names: dict[str, Any] = {}
+        exec(compile(text, f"<{self.__name__}>", "exec"), names)
+        evaluate: Evaluate = names[self.__name__]
+        return evaluate
 
     def _one(self, evaluate: Evaluate, arrays: Sequence[FloatArray]) -> FloatArray | float:
         try:

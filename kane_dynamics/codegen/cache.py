@@ -110,8 +110,19 @@ def open_cache(choice: CacheChoice) -> Cache:
 
 def check_choice(choice: CacheChoice) -> None:
     """Raise ArgumentError if `choice` is nothing that `open_cache` takes."""
-    if not isinstance(choice, (bool, str, os.PathLike)) or choice == "":
+    if not (isinstance(choice, bool) or _names_a_file(choice)):
         raise ArgumentError(f"cache must be True, False or a directory, got {choice!r}")
+
+
+def _names_a_file(choice: object) -> bool:
+    """Whether it is text, or stands for text, that can be the name of a file."""
+    if not isinstance(choice, (str, os.PathLike)):
+        return False
+    try:
+        name = os.fspath(choice)
+        return isinstance(name, str) and name != "" and b"\0" not in os.fsencode(name)
+    except (TypeError, UnicodeEncodeError):
+        return False
 
 
 def _standard_directory() -> Path:

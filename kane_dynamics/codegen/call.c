@@ -20,8 +20,9 @@
 #define STATES_PER_TURN 65536
 
 typedef void state_function(const double *const *in, double *out);
-typedef void batch_function(const double *const *rows, const ptrdiff_t *strides, double *out,
-                            ptrdiff_t count);
+/* 0 without memory. */
+typedef int batch_function(const double *const *rows, const ptrdiff_t *strides, double *out,
+                           ptrdiff_t count);
 
 typedef struct {
     PyObject_HEAD
@@ -36,11 +37,39 @@ typedef struct {
     PyObject *substitute; /* called instead, once `load` has returned it */
 } Kernel;
 
+/* Calls what the kernel holds, which the call itself may replace; `b` may be NULL. */
+static PyObject *
+call_held(PyObject *held, PyObject *a, PyObject *b)
+{
+    if (held == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "the function is being deleted");
+        return NULL;
+    }
+    Py_INCREF(held);
+    PyObject *returned = PyObject_CallFunctionObjArgs(held, a, b, NULL);
+    Py_DECREF(held);
+    return returned;
+}
+
+static PyObject *
+call_substitute(Kernel *self, PyObject *const *args, size_t flags, PyObject *names)
+{
+    PyObject *substitute = self->substitute;
+    Py_INCREF(substitute);
+    PyObject *result = PyObject_Vectorcall(substitute, args, flags, names);
+    Py_DECREF(substitute);
+    return result;
+}
+
 /* Asks Python for the compiled function; 0 on error or when a substitute came instead. */
 static int
 load_function(Kernel *self, int batch)
 {
-    PyObject *loaded = PyObject_CallFunction(self->load, "s", batch ? "batch" : "state");
+    PyObject *form = PyUnicode_FromString(batch ? "batch" : "state");
+    if (form == NULL)
+        return 0;
+    PyObject *loaded = call_held(self->load, form, NULL);
+    Py_DECREF(form);
     if (loaded == NULL)
         return 0;
     if (!PyLong_Check(loaded)) {
@@ -88,10 +117,13 @@ evaluate_batch(Kernel *self, Arguments *read)
     double *out = (double *)PyArray_DATA((PyArrayObject *)result);
     for (npy_intp left = read->count; left > 0; left -= STATES_PER_TURN) {
         npy_intp turn = left < STATES_PER_TURN ? left : STATES_PER_TURN;
+        int done;
         Py_BEGIN_ALLOW_THREADS
-        self->batch(read->data, read->strides, out, turn);
+        done = self->batch(read->data, read->strides, out, turn);
         Py_END_ALLOW_THREADS
-        if (PyErr_CheckSignals() < 0) {
+        if (!done)
+            PyErr_NoMemory();
+        if (!done || PyErr_CheckSignals() < 0) {
             Py_DECREF(result);
             return NULL;
         }
@@ -122,7 +154,7 @@ refuse(Kernel *self, PyObject *const *args, PyObject *result)
         Py_INCREF(args[i]);
         PyTuple_SET_ITEM(arrays, i, args[i]);
     }
-    PyObject *returned = PyObject_CallFunctionObjArgs(self->refuse, arrays, result, NULL);
+    PyObject *returned = call_held(self->refuse, arrays, result);
     Py_DECREF(arrays);
     if (returned != NULL) {
         Py_DECREF(returned);
@@ -137,7 +169,7 @@ evaluate(Kernel *self, PyObject *const *args, Arguments *read)
     if ((batch ? self->batch == NULL : self->state == NULL) && !load_function(self, batch)) {
         if (PyErr_Occurred())
             return NULL;
-        return PyObject_Vectorcall(self->substitute, args, (size_t)self->layout.inputs, NULL);
+        return call_substitute(self, args, (size_t)self->layout.inputs, NULL);
     }
     PyObject *result = batch ? evaluate_batch(self, read) : evaluate_state(self, read);
     if (result == NULL || is_finite(result))
@@ -162,7 +194,7 @@ prepared_arguments(Kernel *self, PyObject *const *args, Py_ssize_t positional, P
     for (Py_ssize_t i = 0; names != NULL && i < PyTuple_GET_SIZE(names); i++)
         if (PyDict_SetItem(named, PyTuple_GET_ITEM(names, i), args[positional + i]) < 0)
             goto done;
-    prepared = PyObject_CallFunctionObjArgs(self->prepare, given, named, NULL);
+    prepared = call_held(self->prepare, given, named);
     if (prepared != NULL && (!PyTuple_CheckExact(prepared) ||
                              PyTuple_GET_SIZE(prepared) != self->layout.inputs)) {
         PyErr_SetString(PyExc_SystemError, "prepare must return one array for each input");
@@ -180,7 +212,7 @@ kernel_vectorcall(PyObject *object, PyObject *const *args, size_t flags, PyObjec
     Kernel *self = (Kernel *)object;
     Py_ssize_t positional = PyVectorcall_NARGS(flags);
     if (self->substitute != NULL)
-        return PyObject_Vectorcall(self->substitute, args, flags, names);
+        return call_substitute(self, args, flags, names);
     Arguments read;
     if (names == NULL && positional == self->layout.inputs &&
         read_arrays(&self->layout, args, &read) && check_values(&self->layout, &read))

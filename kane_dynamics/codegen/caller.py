@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kane_dynamics.codegen.arguments import QUATERNION_TOLERANCE
 from kane_dynamics.codegen.cache import Cache
 from kane_dynamics.codegen.compiler import Compiler, python_headers
 from kane_dynamics.codegen.identity import (
@@ -18,6 +19,7 @@ from kane_dynamics.codegen.identity import (
     machine_identity,
     package_identity,
 )
+from kane_dynamics.codegen.process_lock import ProcessLock
 from kane_dynamics.codegen.shared_object import load_extension
 from kane_dynamics.errors import CompileError
 
@@ -26,7 +28,7 @@ KernelType = Callable[..., Callable[..., Any]]
 _SOURCE = Path(__file__).with_name("call.c")
 _NAME = "kane_dynamics_call"
 
-_lock = threading.Lock()
+_lock = ProcessLock()
 _loaded: list[KernelType] = []
 
 
@@ -38,7 +40,7 @@ def kernel_type(compiler: Compiler, cache: Cache) -> KernelType:
     CompileError
         If Python's headers are not installed, or the extension cannot be compiled or loaded.
     """
-    with _lock:
+    with _lock.held():
         if not _loaded:
             _loaded.append(_load(compiler, cache))
         return _loaded[0]
@@ -57,7 +59,9 @@ def begin_loading(compiler: Compiler, cache: Cache) -> None:
             kernel_type(compiler, cache)
 
     if not _loaded:
-        threading.Thread(target=load, name="kane_dynamics caller").start()
+        # Where no more threads can be started, the next call does the work.
+        with contextlib.suppress(RuntimeError):
+            threading.Thread(target=load, name="kane_dynamics caller").start()
 
 
 def _load(compiler: Compiler, cache: Cache) -> KernelType:
@@ -87,5 +91,6 @@ def _compile(compiler: Compiler) -> bytes:
         )
     places = (headers, np.get_include(), _SOURCE.parent)
     # Somebody waits for this once; only the loop over entries gains from more.
-    flags = ["-O1", "-ftree-vectorize", *(f"-I{place}" for place in places)]
+    flags = ["-O1", "-ftree-vectorize", f"-DQUATERNION_TOLERANCE={QUATERNION_TOLERANCE!r}"]
+    flags += [f"-I{place}" for place in places]
     return compiler.compile(_SOURCE.read_text(encoding="utf-8"), flags, _SOURCE.name)

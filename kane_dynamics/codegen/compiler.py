@@ -11,7 +11,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,7 +71,7 @@ class Compiler:
             If the compiler cannot be run, fails, or takes longer than `TIME_LIMIT` seconds.
         """
         try:
-            with tempfile.TemporaryDirectory(prefix="kane_dynamics-") as directory:
+            with _temporary_directory() as directory:
                 text = Path(directory, "source.c")
                 text.write_text(source, encoding="utf-8")
                 result = Path(directory, "result.so")
@@ -115,6 +115,16 @@ def python_headers() -> Path | None:
     """The directory of ``Python.h``, ``None`` where it is not installed."""
     directory = Path(sysconfig.get_path("include"))
     return directory if (directory / "Python.h").is_file() else None
+
+
+@contextlib.contextmanager
+def _temporary_directory() -> Iterator[str]:
+    # tempfile.TemporaryDirectory would also be removed by a forked child, when that ends.
+    directory = tempfile.mkdtemp(prefix="kane_dynamics-")
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _run(command: Sequence[str], directory: str) -> str | None:

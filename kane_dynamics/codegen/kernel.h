@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if !defined(__GNUC__) || defined(NO_VECTORS)
@@ -142,6 +143,14 @@ typedef lanes real;
 #define SQRT(x) square_root(x)
 #define SIGN(x) sign_of(x)
 #define SINCOS(x, s, c) sine_cosine(x, &s, &c)
+
+/* Memory that is to be freed, NULL if there is none. Stacks may be too small for many lanes. */
+static inline lanes *lanes_array(size_t length)
+{
+    void *memory;
+    const size_t alignment = sizeof(lanes) < sizeof memory ? sizeof memory : sizeof(lanes);
+    return posix_memalign(&memory, alignment, length * sizeof(lanes)) ? NULL : memory;
+}
 
 static APART lanes square_root(lanes x)
 {

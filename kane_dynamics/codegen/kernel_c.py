@@ -15,6 +15,7 @@ BATCH_SYMBOL = "kane_batch"
 REAL = "real"
 """The type of values in the statements that are put into the functions below."""
 
+_KEPT_ON_STACK = 2048
 _PRELUDE = Path(__file__).with_name("kernel.h")
 _SINE_COSINE = re.compile(r"SINCOS\((.*), (\S+), (\S+)\);")
 _DECLARATION = re.compile(rf"({REAL} \w+(, \w+)?)?;")
@@ -26,7 +27,7 @@ _STATE = """
 {pieces}
 EXPORT void {symbol}(const double *const *in, double *result)
 {{
-    real kept[{kept} + 1];
+    {storage} real kept[{kept} + 1];
     {calls}
 }}
 """
@@ -35,11 +36,14 @@ _BATCH = """
 {prelude}
 {inputs}
 {pieces}
-EXPORT void {symbol}(const double *const *rows, const ptrdiff_t *strides, double *out,
-                     ptrdiff_t count)
+EXPORT int {symbol}(const double *const *rows, const ptrdiff_t *strides, double *out,
+                    ptrdiff_t count)
 {{
     static const int sizes[] = {{{sizes} 0}};
-    lanes in[{total} + 1], result[{size} + 1], kept[{kept} + 1];
+    lanes *const in = lanes_array({total} + {size} + {kept} + 1);
+    if (in == NULL)
+        return 0;
+    lanes *const result = in + {total}, *const kept = result + {size};
     for (ptrdiff_t done = 0; done < count; done += LANES) {{
         const ptrdiff_t left = count - done;
         lanes *to = in;
@@ -48,6 +52,8 @@ EXPORT void {symbol}(const double *const *rows, const ptrdiff_t *strides, double
         {calls}
         scatter(result, {size}, left, out + done * {size});
     }}
+    free(in);
+    return 1;
 }}
 """
 
@@ -69,16 +75,18 @@ def state_source(signature: Signature, statements: Sequence[str]) -> str:
         prelude=_prelude(pieces),
         inputs="\n".join(inputs),
         pieces=_functions([_angles_together(piece) for piece in pieces]),
+        # Threads may have little stack.
+        storage="static _Thread_local" if kept > _KEPT_ON_STACK else "",
         kept=kept,
         calls=_calls(pieces),
     )
 
 
 def batch_source(signature: Signature, statements: Sequence[str]) -> str:
-    """C text of ``void kane_batch(rows, strides, out, count)``, `LANES` states at a time.
+    """C text of ``int kane_batch(rows, strides, out, count)``, `LANES` states at a time.
 
     ``rows[k]`` points to the states of input ``k``, which are ``strides[k]`` doubles apart (zero
-    for one state that all share); ``out`` receives ``count`` rows.
+    for one state that all share); ``out`` receives ``count`` rows. It returns 0 without memory.
     """
     sizes = [entry.size for entry in signature.inputs]
     inputs = [

@@ -2,8 +2,6 @@
 #define MAX_INPUTS 16
 #define MAX_RANK 3
 #define MAX_QUATERNIONS 8
-/* Largest accepted distance of a unit quaternion's norm from one; the same stands in arguments.py. */
-#define QUATERNION_TOLERANCE 1e-3
 
 typedef struct {
     int inputs, rank, quaternions;

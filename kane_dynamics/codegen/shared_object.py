@@ -8,6 +8,7 @@ import importlib.machinery
 import importlib.util
 import os
 import tempfile
+import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import TypeVar
@@ -17,6 +18,15 @@ from kane_dynamics.errors import CompileError
 Loaded = TypeVar("Loaded")
 
 _kept: list[ctypes.CDLL] = []
+
+# A fork waits for other threads to finish loading: the loader's own data must be whole in a child.
+_loading = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_loading.acquire,
+        after_in_parent=_loading.release,
+        after_in_child=_loading.release,
+    )
 
 
 def load_function(code: bytes, symbol: str) -> int:
@@ -28,7 +38,8 @@ def load_function(code: bytes, symbol: str) -> int:
         If this machine cannot load the shared object, or it has no such function.
     """
     try:
-        library = _load(code, ctypes.CDLL)
+        with _loading:
+            library = _load(code, ctypes.CDLL)
         address = ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
     except (OSError, AttributeError) as error:
         raise CompileError(f"the compiled function {symbol} cannot be loaded: {error}") from error
@@ -55,7 +66,8 @@ def load_extension(code: bytes, name: str) -> ModuleType:
         return module
 
     try:
-        return _load(code, load)
+        with _loading:
+            return _load(code, load)
     except (OSError, ImportError) as error:
         raise CompileError(f"the extension {name} cannot be loaded: {error}") from error
 
@@ -68,8 +80,10 @@ def _load(code: bytes, load: Callable[[str], Loaded]) -> Loaded:
     try:
         descriptor, path = tempfile.mkstemp(prefix="kane_dynamics-", suffix=".so")
         try:
-            _write(descriptor, code)
-            os.close(descriptor)
+            try:
+                _write(descriptor, code)
+            finally:
+                os.close(descriptor)
             return load(path)
         finally:
             os.unlink(path)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from kane_dynamics.codegen.cache import Cache
 from kane_dynamics.codegen.identity import digest
@@ -12,6 +14,32 @@ from kane_dynamics.errors import ArgumentError
 from kane_dynamics.symbolic.c import statements
 from kane_dynamics.symbolic.numpy import python_source
 from kane_dynamics.symbolic.program import Program, Signature
+
+Made = TypeVar("Made")
+Write = Callable[[bool], str]
+
+
+def first_that_works(write: Write, use: Callable[[str], Made], failure: type[Exception]) -> Made:
+    """What is made from a text; when it fails, from the text derived anew.
+
+    Parameters
+    ----------
+    write : callable
+        Returns the text; given True, does not take it from the cache.
+    use : callable
+        Makes something from the text.
+    failure : type
+        What `use` raises for a text that cannot be used; raised when the text derived anew is the
+        same, or fails too.
+    """
+    text = write(False)
+    try:
+        return use(text)
+    except failure:
+        derived = write(True)
+        if derived == text:
+            raise
+    return use(derived)
 
 
 @dataclass(frozen=True)
@@ -34,19 +62,20 @@ class Texts:
     signature: Signature
     cache: Cache
 
-    def python(self) -> str:
-        """A Python function."""
-        return self._kept("python", python_source)
+    def python(self, anew: bool) -> str:
+        """A Python function; `anew`, whatever the cache has."""
+        return self._kept("python", python_source, anew)
 
-    def c(self) -> str:
-        """Statements in C, one a line."""
-        return self._kept("c", lambda program: "\n".join(statements(program, REAL)))
+    def c(self, anew: bool) -> str:
+        """Statements in C, one a line; `anew`, whatever the cache has."""
+        return self._kept("c", lambda program: "\n".join(statements(program, REAL)), anew)
 
-    def _kept(self, language: str, write: Callable[[Program], str]) -> str:
+    def _kept(self, language: str, write: Callable[[Program], str], anew: bool) -> str:
         entry = digest(language, self.key)
-        content = self.cache.read(entry)
+        content = None if anew else self.cache.read(entry)
         if content is not None:
-            return content.decode()
+            with contextlib.suppress(UnicodeDecodeError):
+                return content.decode()
         text = write(self._derived())
         self.cache.write(entry, text.encode())
         return text
