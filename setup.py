@@ -45,7 +45,12 @@ setup(
         (f"share/{NAME}/launch", sorted(glob("launch/*"))),
         (f"share/{NAME}/urdf", sorted(glob("urdf/*"))),
     ],
-    entry_points={"console_scripts": ["dynamics_node = kane_dynamics.ros.main:main"]},
+    entry_points={
+        "console_scripts": [
+            "demo_client = kane_dynamics.ros.demo_client:main",
+            "dynamics_node = kane_dynamics.ros.main:main",
+        ]
+    },
     python_requires=">=3.10",
     install_requires=["numpy", "scipy", "sympy", "urdf-parser-py"],
     extras_require={

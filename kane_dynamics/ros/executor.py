@@ -1,0 +1,152 @@
+"""An executor that serves one subscription at once, and everything else as rclpy does.
+
+rclpy's executors spend more time on finding out what is ready, once for each message, than the
+node spends on gravity torques. Here a wait set tells whether only the one subscription has
+something; then its callback is called without further ado. In every other case rclpy's own
+executor does its work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from operator import add
+from typing import Any
+
+from rclpy.exceptions import InvalidHandle
+from rclpy.executors import ShutdownException, SingleThreadedExecutor, TimeoutException
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
+from rclpy.subscription import Subscription
+
+_KINDS = ("subscription", "guard_condition", "timer", "client", "service")
+_SIZES = (*(f"num_{kind}s" for kind in _KINDS), "num_events")
+_FOREVER = -1
+
+
+class PromptExecutor(SingleThreadedExecutor):
+    """Runs all callbacks of one node in one thread.
+
+    Parameters
+    ----------
+    node : Node
+    subscription : Subscription
+        The one that is served at once, with a callback that takes the message alone.
+    failed : callable
+        Told an exception that a callback raised; it ends nothing.
+    """
+
+    def __init__(
+        self, node: Node, subscription: Subscription, failed: Callable[[Exception], None]
+    ) -> None:
+        super().__init__(context=node.context)
+        self.add_node(node)
+        self._node, self._subscription, self._failed = node, subscription, failed
+        self._waiting = _WaitingFor()
+
+    def spin(self) -> None:
+        """Execute callbacks until shutdown."""
+        try:
+            while self._context.ok() and not self._is_shutdown:
+                if self._wait_for_prompt():
+                    self._serve_prompt()
+                else:
+                    self._serve_rest()
+        except Exception:
+            if self._context.ok():
+                raise  # else another thread has shut ROS down under our feet
+        finally:
+            self._waiting.close()
+
+    def _serve_prompt(self) -> None:
+        subscription = self._subscription
+        taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
+        if taken is not None:
+            try:
+                subscription.callback(taken[0])
+            except Exception as error:
+                self._failed(error)
+
+    def _serve_rest(self) -> None:
+        while True:
+            try:
+                handler, _, _ = self.wait_for_ready_callbacks(timeout_sec=0)
+            except (TimeoutException, ShutdownException):
+                return
+            handler()
+            error = handler.exception()
+            if error is not None:
+                self._failed(error)
+
+    def _wait_for_prompt(self) -> bool:
+        """Wait until something is ready; whether that is the one subscription, and nothing else."""
+        node = self._node
+        entities = [
+            [*node.subscriptions],
+            [*node.guards, self._guard, self._sigint_gc],
+            [*node.timers],
+            [*node.clients],
+            [*node.services],
+        ]
+        wait_set = self._waiting.wait_set(entities, [*node.waitables], self._context.handle)
+        wait_set.wait(_FOREVER)
+        used_up = wait_set.get_ready_entities("guard_condition")
+        for guard in node.guards:
+            if guard.handle.pointer in used_up:
+                guard.trigger()
+        ready = [pointer for kind in _KINDS for pointer in wait_set.get_ready_entities(kind)]
+        return ready == [self._subscription.handle.pointer] and not self._tasks
+
+
+class _WaitingFor:
+    """Entities of a node in a wait set.
+
+    As long as they are in it they are held, so that no other thread destroys them meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._entities: list[list[Any]] = []
+        self._waitables: list[Any] = []
+        self._held = ExitStack()
+        self._additions: list[tuple[Callable[[Any], Any], list[Any]]] = []
+
+    def wait_set(self, entities: list[list[Any]], waitables: list[Any], context: Any) -> Any:
+        """A wait set of the entities, a list for each kind, and of the waitables."""
+        if entities != self._entities or waitables != self._waitables:
+            self._hold(entities, waitables, context)
+        self._wait_set.clear_entities()
+        for add_one, handles in self._additions:
+            for handle in handles:
+                add_one(handle)
+        for waitable in self._valid_waitables:
+            waitable.add_to_wait_set(self._wait_set)
+        return self._wait_set
+
+    def close(self) -> None:
+        """Let go of all entities."""
+        self._entities, self._waitables = [], []
+        self._held.close()
+
+    def _hold(self, entities: list[list[Any]], waitables: list[Any], context: Any) -> None:
+        self.close()
+        self._entities, self._waitables = entities, waitables
+        self._held.enter_context(context)
+        handles = [self._valid([each.handle for each in kind]) for kind in entities]
+        self._valid_waitables = self._valid(waitables)
+        inside = [waitable.get_num_entities() for waitable in self._valid_waitables]
+        sizes = [sum(getattr(each, size) for each in inside) for size in _SIZES]
+        whole = map(add, sizes, [*map(len, handles), 0])
+        self._wait_set = rclpy_implementation.WaitSet(*whole, context)
+        adders = [getattr(self._wait_set, f"add_{kind}") for kind in _KINDS]
+        self._additions = list(zip(adders, handles))
+
+    def _valid(self, handles: list[Any]) -> list[Any]:
+        """Those that nobody has destroyed, from now on held."""
+        valid = []
+        for handle in handles:
+            try:
+                self._held.enter_context(handle)
+                valid.append(handle)
+            except InvalidHandle:
+                pass
+        return valid

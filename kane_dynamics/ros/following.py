@@ -1,0 +1,142 @@
+"""Commanded trajectories: answered at once with efforts, then streamed as they fall due."""
+
+from __future__ import annotations
+
+import time
+from array import array
+
+from rclpy.node import Node
+from rclpy.time import Time
+from rclpy.timer import Timer
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from kane_dynamics.ros.effort_commands import EffortCommands
+from kane_dynamics.ros.faults import Fault, Faults, Unsafe
+from kane_dynamics.ros.joint_states import JointStates
+from kane_dynamics.ros.limits import torques_of, within_limits
+from kane_dynamics.ros.model import Model
+from kane_dynamics.ros.parameters import Parameters
+from kane_dynamics.ros.plans import SECOND, Plan, Schedule, plan_for
+from kane_dynamics.ros.timing import Timing
+from kane_dynamics.ros.trajectories import CAUSE, fill_points, read_points
+
+
+class Following:
+    """Takes `joint_trajectory`; publishes `~/torque_trajectory` and `~/torques`.
+
+    Parameters
+    ----------
+    node : Node
+    parameters : Parameters
+    faults : Faults
+    states : JointStates
+    commands : EffortCommands
+        Takes the torques of all joints as they fall due.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        parameters: Parameters,
+        faults: Faults,
+        states: JointStates,
+        commands: EffortCommands,
+    ) -> None:
+        self._node = node
+        self._clock = node.get_clock()
+        self._parameters, self._faults, self._states = parameters, faults, states
+        self._commands = commands
+        self._model: Model | None = None
+        self._schedule = Schedule()
+        self._timer: Timer | None = None
+        self._answers = node.create_publisher(JointTrajectory, "~/torque_trajectory", 10)
+        self._torques = node.create_publisher(JointState, "~/torques", 10)
+        node.create_subscription(JointTrajectory, "joint_trajectory", self._receive, 32)
+        self.timing = Timing()
+
+    def use(self, model: Model) -> None:
+        """Serve another model; trajectories go on if it has the same joints."""
+        if self._model is not None and self._model.joint_names != model.joint_names:
+            self.stop()
+        self._model = model
+
+    def stop(self) -> None:
+        """Drop all trajectories."""
+        self._schedule = Schedule()
+        self._stop_timer()
+
+    @property
+    def running(self) -> bool:
+        """Whether a trajectory counts now."""
+        schedule = self._schedule
+        return bool(schedule.plans) and schedule.due(self._clock.now().nanoseconds) is not None
+
+    # ------------------------------------------------------------------------------- answering
+    def _receive(self, message: JointTrajectory) -> None:
+        try:
+            self._follow(message)
+        except Fault as fault:
+            self._faults.record(fault)
+
+    def _follow(self, message: JointTrajectory) -> None:
+        began = time.perf_counter()
+        model, settings = self._model, self._parameters.values
+        if model is None:
+            raise Fault(CAUSE, "there is no model of the robot yet")
+        points = read_points(message, model, settings.max_trajectory_points)
+        now = self._clock.now().nanoseconds
+        stamp = message.header.stamp.sec * SECOND + message.header.stamp.nanosec
+        plan = plan_for(points, stamp, now, model, self._states, self._schedule)
+        state = plan.last_points(len(points.times))
+        wanted = torques_of(model.efforts, *state)
+        efforts = within_limits(wanted, model, settings.limits, self._faults)
+        self._schedule.add(plan)
+        some = [x[:, points.joints] for x in (state.velocities, state.accelerations, efforts)]
+        fill_points(message.points, *some)
+        self._answers.publish(message)
+        self.timing.add(time.perf_counter() - began)
+        self._start_timer()
+
+    # ------------------------------------------------------------------------------- streaming
+    def _start_timer(self) -> None:
+        self._stop_timer()
+        self._timer = self._node.create_timer(1.0 / self._parameters.values.rate, self._tick)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._node.destroy_timer(self._timer)
+            self._timer = None
+
+    def rate_changed(self) -> None:
+        """Stream at the rate that the parameters now say."""
+        if self._timer is not None:
+            self._start_timer()
+
+    def _tick(self) -> None:
+        now = self._clock.now()
+        plan = self._schedule.due(now.nanoseconds)
+        if plan is not None:
+            try:
+                self._stream(plan, now)
+            except Unsafe as fault:
+                self._faults.record(fault)
+                self._commands.trip(fault.sentence)
+        self._schedule.drop_finished(now.nanoseconds)
+        if not self._schedule.plans:
+            self._stop_timer()
+
+    def _stream(self, plan: Plan, now: Time) -> None:
+        if self._model is None:
+            return
+        state = plan.at(min(now.nanoseconds, plan.end))  # the last point is streamed as it is
+        wanted = torques_of(self._model.efforts, *state)
+        policy = self._parameters.values.limits
+        efforts = within_limits(wanted, self._model, policy, self._faults)
+        message = JointState(name=list(self._model.joint_names))
+        message.header.stamp = now.to_msg()
+        message.position = array("d", state.positions.tobytes())
+        message.velocity = array("d", state.velocities.tobytes())
+        message.effort = array("d", efforts.tobytes())
+        self._torques.publish(message)
+        self._commands.command(efforts)

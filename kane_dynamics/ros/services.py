@@ -1,0 +1,190 @@
+"""Services: torques for a trajectory, and the equations of motion at a state."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Pose, Twist
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from kane_dynamics.errors import KaneDynamicsError
+from kane_dynamics.ros.faults import Fault, Faults
+from kane_dynamics.ros.joint_states import JointStates
+from kane_dynamics.ros.limits import beyond_limits, within_limits
+from kane_dynamics.ros.model import Array, Model
+from kane_dynamics.ros.names import repeated, shown
+from kane_dynamics.ros.parameters import Parameters
+from kane_dynamics.ros.plans import among_others
+from kane_dynamics.ros.trajectories import Points, fill_points, read_points
+from kane_dynamics.simulation.trajectory import Sample, trajectory_through
+from kane_dynamics_interfaces.srv import GetDynamics, InverseDynamics
+
+CAUSE = "services"
+
+
+class Services:
+    """Serves `~/inverse_dynamics` and `~/get_dynamics`.
+
+    Parameters
+    ----------
+    node : Node
+    parameters : Parameters
+    faults : Faults
+    states : JointStates
+    """
+
+    def __init__(
+        self, node: Node, parameters: Parameters, faults: Faults, states: JointStates
+    ) -> None:
+        self._parameters, self._faults, self._states = parameters, faults, states
+        self._model: Model | None = None
+        node.create_service(InverseDynamics, "~/inverse_dynamics", self._inverse_dynamics)
+        node.create_service(GetDynamics, "~/get_dynamics", self._get_dynamics)
+
+    def use(self, model: Model) -> None:
+        """Serve another model."""
+        self._model = model
+
+    def _inverse_dynamics(
+        self, request: InverseDynamics.Request, response: InverseDynamics.Response
+    ) -> InverseDynamics.Response:
+        return self._answer(self._torques, request, response)
+
+    def _get_dynamics(
+        self, request: GetDynamics.Request, response: GetDynamics.Response
+    ) -> GetDynamics.Response:
+        return self._answer(self._equations, request, response)
+
+    def _answer(self, serve: Any, request: Any, response: Any) -> Any:
+        """The response with what was asked for, or with what was wrong."""
+        try:
+            if self._model is None:
+                raise Fault(CAUSE, "there is no model of the robot yet: try again later")
+            serve(self._model, request, response)
+            response.success = True
+        except Fault as fault:
+            self._faults.record(Fault(CAUSE, fault.sentence))
+            response.success, response.message = False, fault.sentence
+        except KaneDynamicsError as error:
+            self._faults.record(Fault(CAUSE, str(error)))
+            response.success, response.message = False, str(error)
+        return response
+
+    # ------------------------------------------------------------------------ inverse dynamics
+    def _torques(
+        self, model: Model, request: InverseDynamics.Request, response: InverseDynamics.Response
+    ) -> None:
+        trajectory, settings = request.trajectory, self._parameters.values
+        if not trajectory.joint_names:
+            trajectory.joint_names = list(model.joint_names)
+        points = read_points(trajectory, model, settings.max_trajectory_points)
+        state = among_others(_filled(points), points.joints, self._held(model, points.joints))
+        wanted = model.efforts(*state)
+        efforts = within_limits(wanted, model, settings.limits, self._faults)
+        some = [x[:, points.joints] for x in (state.velocities, state.accelerations, efforts)]
+        fill_points(trajectory.points, *some)
+        response.trajectory = trajectory
+        response.message = beyond_limits(wanted, model)
+
+    def _held(self, model: Model, named: Any) -> Array:
+        """Positions at which joints that are not named rest."""
+        held: Array = self._states.positions.copy()
+        held[named] = 0.0
+        unknown = np.flatnonzero(np.isnan(held))
+        if len(unknown):
+            raise Fault(
+                CAUSE,
+                f"joint {model.joint_names[unknown[0]]!r} is not named, and where it is now is not "
+                "known: no joint state has named it yet",
+            )
+        return held
+
+    # --------------------------------------------------------------------- equations of motion
+    def _equations(
+        self, model: Model, request: GetDynamics.Request, response: GetDynamics.Response
+    ) -> None:
+        positions, velocities, stamp = self._state(model, request.state)
+        dynamics = model.dynamics
+        q = model.coordinates(positions, _coordinates_of(request.base_pose))
+        u = model.speeds(velocities, _speeds_of(request.base_twist))
+        energy = dynamics.energy(q, u)
+        response.joint_names = list(model.joint_names)
+        response.mass_matrix = _message_array(dynamics.mass_matrix(q))
+        response.bias = _message_array(dynamics.bias(q, u))
+        response.gravity = _message_array(dynamics.gravity(q))
+        response.kinetic_energy = float(energy.kinetic)
+        response.potential_energy = float(energy.potential)
+        response.state.header.stamp = stamp
+        response.state.name = response.joint_names
+        response.state.position = _message_array(positions)
+        response.state.velocity = _message_array(velocities)
+
+    def _state(self, model: Model, asked: JointState) -> tuple[Array, Array, Time]:
+        """Positions, velocities and stamp of the state that a request asks for."""
+        if not (asked.name or asked.position or asked.velocity):
+            if not self._states.complete:
+                missing = ", ".join(map(repr, self._states.missing()))
+                raise Fault(CAUSE, f"the current state is not known: nothing came of {missing} yet")
+            stamp = int(self._states.stamps.max(initial=0))
+            now = Time(sec=stamp // 1_000_000_000, nanosec=stamp % 1_000_000_000)
+            return self._states.positions.copy(), self._states.velocities.copy(), now
+        joints = _named(asked, model)
+        positions = self._held(model, joints)
+        velocities = np.zeros_like(positions)
+        positions[joints] = _entries("positions", asked.position, joints)
+        if asked.velocity:
+            velocities[joints] = _entries("velocities", asked.velocity, joints)
+        return positions, velocities, asked.header.stamp
+
+
+def _filled(points: Points) -> Sample:
+    """The points with velocities and accelerations, which do not need times if they are there."""
+    if points.velocities is not None and points.accelerations is not None and points.complete:
+        return Sample(points.positions, points.velocities, points.accelerations)
+    motion = trajectory_through(
+        points.times,
+        points.positions,
+        points.velocities,
+        points.accelerations,
+        joint_names=points.names,
+    )
+    return Sample(motion.positions, motion.velocities, motion.accelerations)
+
+
+def _named(asked: JointState, model: Model) -> list[int]:
+    names = list(asked.name) or list(model.joint_names)
+    twice = repeated(names)
+    if twice is not None:
+        raise Fault(CAUSE, f"joint {twice!r} is named twice")
+    for name in names:
+        if name not in model.index:
+            known = shown(model.joint_names)
+            raise Fault(CAUSE, f"{name!r} is no moving joint of the robot: expected {known}")
+    return [model.index[name] for name in names]
+
+
+def _entries(what: str, values: Any, joints: list[int]) -> Array:
+    array = np.array(values, dtype=np.float64)
+    if len(array) != len(joints):
+        raise Fault(CAUSE, f"the state has {len(array)} {what} for {len(joints)} joints")
+    if not np.isfinite(array).all():
+        raise Fault(CAUSE, f"the state has {what} that are not finite: {list(values)}")
+    return array
+
+
+def _coordinates_of(pose: Pose) -> tuple[float, ...]:
+    p, e = pose.position, pose.orientation
+    return p.x, p.y, p.z, e.x, e.y, e.z, e.w
+
+
+def _speeds_of(twist: Twist) -> tuple[float, ...]:
+    v, w = twist.linear, twist.angular
+    return v.x, v.y, v.z, w.x, w.y, w.z
+
+
+def _message_array(values: Array) -> Any:
+    return array("d", np.ascontiguousarray(values).tobytes())

@@ -1,0 +1,220 @@
+"""Simulations for the service and the action, one at a time, in a thread beside the executor."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from rclpy.node import Node
+
+from kane_dynamics.errors import KaneDynamicsError
+from kane_dynamics.ros.faults import Fault, Faults
+from kane_dynamics.ros.joint_states import JointStates
+from kane_dynamics.ros.late_answers import Answer, LateActionServer, LateService
+from kane_dynamics.ros.model import Model
+from kane_dynamics.ros.parameters import Parameters
+from kane_dynamics.ros.simulation_answers import fill_answer, state_of
+from kane_dynamics.ros.simulation_inputs import CAUSE
+from kane_dynamics.ros.simulation_requests import Situation, read_simulation
+from kane_dynamics.simulation.watch import Progress
+from kane_dynamics_interfaces.action import Simulate as SimulateAction
+from kane_dynamics_interfaces.srv import Simulate as SimulateService
+
+FEEDBACK_PERIOD = 0.1
+"""Seconds between two feedbacks."""
+
+LAST_MOMENT = 0.5
+"""Seconds that a simulation has to stop in when the process ends."""
+
+SHORT_TURN = 2e-4
+"""Seconds after which Python's lock is handed to a thread that waits for it; by default 5e-3."""
+
+BREATH = 2e-3
+"""Seconds of rest at each look at a simulation in Python. NumPy's products give the lock away for
+so short a time, and so often, that a thread that waits for it might wait in vain."""
+
+BUSY = "a simulation is running, and one runs at a time: wait for its end, or cancel it"
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One simulation.
+
+    Attributes
+    ----------
+    request, answer : message
+        What is asked for, and what is filled in.
+    situation : Situation
+    finish : callable
+        Sends the answer, in the executor.
+    cancelled : callable
+        Whether the client has cancelled it.
+    tell : callable
+        Told the progress of the model.
+    """
+
+    request: Any
+    answer: Any
+    situation: Situation
+    finish: Answer
+    cancelled: Callable[[], bool]
+    tell: Callable[[Progress, Model], None]
+
+
+class Simulating:
+    """Serves `~/simulate` and `~/simulate_motion`.
+
+    One simulation runs at a time. While it does, requests are refused and goals are rejected; it is
+    not disturbed by them, nor by a new model of the robot.
+
+    Parameters
+    ----------
+    node : Node
+    parameters : Parameters
+    faults : Faults
+    states : JointStates
+    """
+
+    def __init__(
+        self, node: Node, parameters: Parameters, faults: Faults, states: JointStates
+    ) -> None:
+        self._node = node
+        self._parameters, self._faults, self._states = parameters, faults, states
+        self._model: Model | None = None
+        self._thread: threading.Thread | None = None
+        LateService(node, SimulateService, "~/simulate", self._called)
+        self._action = LateActionServer(
+            node, SimulateAction, "~/simulate_motion", self._welcome, self._accepted
+        )
+        atexit.register(self._await_end)
+
+    def use(self, model: Model) -> None:
+        """Serve another model, from the next simulation on."""
+        self._model = model
+
+    # ---------------------------------------------------------------------- in the executor
+    def _called(self, request: Any, answer: Answer) -> None:
+        response = SimulateService.Response()
+        if self._thread is not None:
+            self._refuse(response, Fault(CAUSE, BUSY), answer)
+        else:
+            self._begin(request, response, answer, lambda: False, _tell_nobody)
+
+    def _welcome(self, goal: Any) -> bool:
+        """Whether nothing is running; a goal that is wrong is accepted, to be told what is."""
+        if self._thread is not None:
+            self._faults.record(Fault(CAUSE, f"a goal was rejected: {BUSY}"))
+        return self._thread is None
+
+    def _accepted(self, handle: Any, conclude: Answer) -> None:
+        told = 0.0
+
+        def tell(progress: Progress, model: Model) -> None:
+            nonlocal told
+            if time.monotonic() - told >= FEEDBACK_PERIOD:
+                told = time.monotonic()
+                handle.publish_feedback(_feedback(progress, model))
+
+        result = SimulateAction.Result()
+        self._begin(handle.request, result, conclude, lambda: handle.is_cancel_requested, tell)
+
+    def _begin(
+        self,
+        request: Any,
+        answer: Any,
+        finish: Answer,
+        cancelled: Callable[[], bool],
+        tell: Callable[[Progress, Model], None],
+    ) -> None:
+        if self._model is None:
+            fault = Fault(CAUSE, "there is no model of the robot yet: try again later")
+            self._refuse(answer, fault, finish)
+            return
+        states = self._states
+        situation = Situation(
+            self._model,
+            self._parameters.values,
+            states.positions.copy(),
+            states.velocities.copy(),
+        )
+        job = Job(request, answer, situation, finish, cancelled, tell)
+        self._thread = threading.Thread(
+            target=self._work, args=(job,), name="simulation", daemon=True
+        )
+        self._thread.start()
+
+    def _end(self, job: Job, fault: Fault | None) -> None:
+        self._thread = None
+        if fault is None:
+            job.finish(job.answer)
+        else:
+            self._refuse(job.answer, fault, job.finish)
+
+    def _refuse(self, answer: Any, fault: Fault, finish: Answer) -> None:
+        self._faults.record(fault)
+        answer.success, answer.message = False, fault.sentence
+        finish(answer)
+
+    # ------------------------------------------------------------------------ in the thread
+    def _work(self, job: Job) -> None:
+        fault = None
+        try:
+            with short_turns():
+                self._simulate(job)
+        except (Fault, KaneDynamicsError) as error:
+            fault = Fault(CAUSE, str(error))
+        except Exception as error:  # whatever a request provokes, the node goes on
+            fault = Fault("internal error", f"{type(error).__name__}: {error}")
+        executor = self._node.executor
+        if self._node.context.ok() and executor is not None:
+            executor.create_task(self._end, job, fault)
+
+    def _simulate(self, job: Job) -> None:
+        context, model = self._node.context, job.situation.model
+        simulation = read_simulation(job.request, job.situation)
+
+        def tell(progress: Progress) -> None:
+            if context.ok():
+                job.tell(progress, model)
+
+        def stopped() -> bool:
+            if simulation.in_python:
+                time.sleep(BREATH)
+            return not context.ok() or job.cancelled()
+
+        motion = simulation.run(tell, stopped)
+        if context.ok():
+            fill_answer(job.answer, motion, model)
+
+    def _await_end(self) -> None:
+        """Let a simulation see that the node has ended, before Python does."""
+        thread = self._thread
+        if thread is not None:
+            thread.join(LAST_MOMENT)
+
+
+@contextmanager
+def short_turns() -> Iterator[None]:
+    """Let no thread wait long for one that computes in Python: torques keep their rate."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SHORT_TURN)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def _tell_nobody(_progress: Progress, _model: Model) -> None:
+    pass
+
+
+def _feedback(progress: Progress, model: Model) -> SimulateAction.Feedback:
+    return SimulateAction.Feedback(
+        progress=progress.share, time=progress.t, state=state_of(progress, model)
+    )

@@ -1,0 +1,228 @@
+"""Requests for simulations into arguments of the engine: how long, how fine, and from where on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kane_dynamics.ros.faults import Fault
+from kane_dynamics.ros.model import Array, Model
+from kane_dynamics.ros.parameters import Settings
+from kane_dynamics.ros.services import _coordinates_of, _entries, _named, _speeds_of
+from kane_dynamics.ros.simulation_inputs import (
+    CAUSE,
+    chosen,
+    drive_asked_for,
+    wrenches_asked_for,
+)
+from kane_dynamics.simulation.inputs import Torque
+from kane_dynamics.simulation.motion import Motion
+from kane_dynamics.simulation.problem import FIXED_STEP, Wrenches
+from kane_dynamics.simulation.simulate import simulate
+from kane_dynamics.simulation.watch import Progress
+
+OUTPUT_STEP, STEP, TOLERANCE = 0.01, 0.001, 1e-8
+"""What zero stands for: s, s, and the error allowed in one step."""
+
+UNIT = 1e-3
+"""How far the length of a quaternion may be from one; it is then normalized."""
+
+METHODS = {
+    "": "rk4",
+    "rk4": "rk4",
+    "semi_implicit_euler": "euler",
+    "dop853": "dop853",
+    "radau": "radau",
+}
+LIMITS = {"": "ignore", "ignore": "ignore", "stop": "stop", "compliant": "compliant"}
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """What a request is read against, as it was when the request came.
+
+    Attributes
+    ----------
+    model : Model
+    settings : Settings
+    positions, velocities : array (n,)
+        Of the joints; positions are NaN where they are not known.
+    """
+
+    model: Model
+    settings: Settings
+    positions: Array
+    velocities: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """A simulation that was asked for; the attributes are the arguments of `simulate`."""
+
+    model: Model
+    duration: float
+    q0: Array
+    u0: Array
+    torque: Torque
+    step: float
+    method: Any
+    output_step: float
+    wrenches: Wrenches
+    limits: Any
+    tolerance: float
+
+    @property
+    def in_python(self) -> bool:
+        """Whether it runs in Python, and keeps other threads from doing so."""
+        return self.method not in FIXED_STEP or self.model.backend == "numpy"
+
+    def run(self, progress: Callable[[Progress], None], cancel: Callable[[], bool]) -> Motion:
+        """Simulate."""
+        return simulate(
+            self.model.dynamics,
+            self.duration,
+            self.q0,
+            self.u0,
+            self.torque,
+            self.step,
+            self.method,
+            output_step=self.output_step,
+            wrenches=self.wrenches,
+            limits=self.limits,
+            tolerance=self.tolerance,
+            progress=progress,
+            cancel=cancel,
+        )
+
+
+def read_simulation(request: Any, situation: Situation) -> Simulation:
+    """The simulation that a request of the service, or a goal of the action, asks for.
+
+    Raises
+    ------
+    Fault, ArgumentError
+        If something in the request is wrong.
+    """
+    model, settings = situation.model, situation.settings
+    positions, velocities = _initial_state(request.initial_state, situation)
+    method = chosen("method", request.method, METHODS)
+    limits = chosen("joint_limits", request.joint_limits, LIMITS)
+    drive = drive_asked_for(
+        request, model, positions, velocities, most=settings.max_trajectory_points
+    )
+    wrenches = wrenches_asked_for(
+        request.external_wrenches, model, most=settings.max_trajectory_points
+    )
+    duration = _duration(request.duration, drive.end)
+    step = _seconds("step", request.step, STEP)
+    output_step = _seconds("output_step", request.output_step, OUTPUT_STEP)
+    _refuse_much_work(duration, step, output_step, settings)
+    return Simulation(
+        model=model,
+        duration=duration,
+        q0=model.coordinates(positions, _base_coordinates(request.base_pose)),
+        u0=model.speeds(velocities, _base_speeds(request.base_twist)),
+        torque=drive.torque,
+        step=step,
+        method=method,
+        output_step=output_step,
+        wrenches=wrenches,
+        limits=limits,
+        tolerance=_number("tolerance", request.tolerance, TOLERANCE),
+    )
+
+
+# ------------------------------------------------------------------------------- how long, how fine
+def _number(field: str, given: float, default: float, unit: str = "") -> float:
+    if not (math.isfinite(given) and given >= 0.0):
+        raise Fault(
+            CAUSE, f"{field} is {given:g}{unit}, expected a positive number, or 0 for {default:g}"
+        )
+    return given or default
+
+
+def _seconds(field: str, given: float, default: float) -> float:
+    return _number(field, given, default, " s")
+
+
+def _duration(given: float, end: float) -> float:
+    if not (math.isfinite(given) and given >= 0.0):
+        raise Fault(CAUSE, f"duration is {given:g} s, expected a positive number")
+    if not given and not end:
+        raise Fault(CAUSE, "duration is 0 and no trajectory says when to end: give a duration in s")
+    return given or end
+
+
+def _refuse_much_work(duration: float, step: float, output_step: float, settings: Settings) -> None:
+    """Refuse more steps or points than the parameters allow.
+
+    Methods with adaptive step choose how many they take; their durations are bounded as if they
+    took those of the request.
+    """
+    most = settings.max_simulation_steps
+    if duration / step > most:
+        raise Fault(
+            CAUSE,
+            f"{duration:g} s in steps of {step:g} s are {duration / step:.10g} steps, more than "
+            f"the {most} of the parameter max_simulation_steps: give a longer step, or a shorter "
+            "duration",
+        )
+    most = settings.max_trajectory_points
+    if duration / output_step > most:
+        raise Fault(
+            CAUSE,
+            f"{duration:g} s with a point every {output_step:g} s are "
+            f"{duration / output_step:.10g} points, more than the {most} of the parameter "
+            "max_trajectory_points: give a longer output_step",
+        )
+
+
+# ---------------------------------------------------------------------------------- where it starts
+def _initial_state(asked: Any, situation: Situation) -> tuple[Array, Array]:
+    """Positions and velocities of all moving joints at the start."""
+    model = situation.model
+    if not (asked.name or asked.position or asked.velocity):
+        _refuse_unknown(situation, situation.positions)
+        return situation.positions, situation.velocities
+    joints = _named(asked, model)
+    positions, velocities = situation.positions.copy(), np.zeros(len(model.joint_names))
+    positions[joints] = _entries("positions", asked.position, joints)
+    if asked.velocity:
+        velocities[joints] = _entries("velocities", asked.velocity, joints)
+    _refuse_unknown(situation, positions)
+    return positions, velocities
+
+
+def _refuse_unknown(situation: Situation, positions: Array) -> None:
+    unknown = np.flatnonzero(np.isnan(positions))
+    if len(unknown):
+        names = ", ".join(repr(situation.model.joint_names[k]) for k in unknown)
+        raise Fault(
+            CAUSE,
+            f"the position of {names} is not known: name it in initial_state, or publish joint "
+            "states",
+        )
+
+
+def _base_coordinates(pose: Any) -> Array:
+    base = np.array(_coordinates_of(pose))
+    length = float(np.linalg.norm(base[3:]))
+    if not np.isfinite(base).all():
+        raise Fault(CAUSE, f"base_pose has numbers that are not finite: {base.tolist()}")
+    if not abs(length - 1.0) <= UNIT:
+        raise Fault(
+            CAUSE, f"the orientation of base_pose has length {length:g}, expected a unit quaternion"
+        )
+    base[3:] /= length
+    return base
+
+
+def _base_speeds(twist: Any) -> Array:
+    base = np.array(_speeds_of(twist))
+    if not np.isfinite(base).all():
+        raise Fault(CAUSE, f"base_twist has numbers that are not finite: {base.tolist()}")
+    return base

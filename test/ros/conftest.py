@@ -1,0 +1,50 @@
+"""A graph of its own for each test: a domain id, nodes in processes, a client in the test's."""
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+DOMAINS = range(1, 100)
+
+if find_spec("rclpy") is None or find_spec("kane_dynamics_interfaces") is None:
+    collect_ignore_glob = ["test_*.py"]
+
+
+def pytest_report_header() -> str | None:
+    if find_spec("rclpy") is None:
+        return "tests of the ROS node are left out: rclpy is not installed"
+    if find_spec("kane_dynamics_interfaces") is None:
+        return "tests of the ROS node are left out: kane_dynamics_interfaces is not built"
+    return None
+
+
+@pytest.fixture
+def domain(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """A ROS domain id that no other test on this machine uses."""
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    for number in DOMAINS:
+        path = Path(tempfile.gettempdir()) / f"kane-dynamics-test-domain-{number}-{os.getuid()}"
+        with path.open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            monkeypatch.setenv("ROS_DOMAIN_ID", str(number))
+            yield number
+            return
+    pytest.fail("all domain ids are in use")
+
+
+@pytest.fixture
+def graph(domain: int, tmp_path: Path) -> Iterator["Graph"]:  # noqa: F821
+    """Nodes and a client; what was started is ended, and must have ended well."""
+    from robot_graph import Graph
+
+    with Graph(domain, tmp_path) as made:
+        yield made

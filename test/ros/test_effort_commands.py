@@ -1,0 +1,229 @@
+"""Commands to a robot: silent until enabled, and silent again at the first sign of trouble."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from robot_graph import (
+    LATCHED,
+    STANFORD,
+    TWO_LINK,
+    Graph,
+    arm_of,
+    joint_state,
+    later,
+    limited_arm,
+    trajectory,
+)
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from trajectory_msgs.msg import JointTrajectory
+
+JOINTS = ["joint1", "joint2"]
+HERE = [0.3, 0.4]
+ERROR = b"\x02"
+
+
+class Robot:
+    """A robot that publishes joint states while the client waits, and hears its commands."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.client = graph, graph.client
+        self.states = self.client.speak(JointState, "/joint_states")
+        self.commands = self.client.hear(Float64MultiArray, "/kane_dynamics/effort_commands")
+        self.message: Callable[[], JointState] = lambda: self.state(HERE)
+
+    def state(self, positions: list[float]) -> JointState:
+        return joint_state(JOINTS, positions, [0.0, 0.0], later(self.client, 0.0))
+
+    def publish(self) -> None:
+        self.states.publish(self.message())
+
+    def until(self, condition: Callable[[], object], what: str) -> object:
+        return self.client.until(condition, what, meanwhile=self.publish)
+
+    def enable(self) -> object:
+        gravity = self.client.hear(JointState, "/kane_dynamics/gravity_torques")
+        self.until(lambda: gravity, "the node to know the state")
+        response = self.client.enable(meanwhile=self.publish)
+        assert response.success, response.message
+        return response
+
+    def diagnosis(self) -> object:
+        return self.client.diagnosis("effort commands")
+
+    def assert_tripped(self, sentence: str, publishing: bool = True) -> None:
+        """Wait for the error; then nothing more is commanded, until it is enabled again."""
+        wait = self.until if publishing else self.client.until
+        wait(lambda: self.diagnosis().level == ERROR, "an error in the diagnostics")
+        assert sentence in self.diagnosis().message, self.diagnosis().message
+        self.client.spin_for(0.1)
+        heard = len(self.commands)
+        gravity = self.client.hear(JointState, "/kane_dynamics/gravity_torques")
+        self.message = lambda: self.state(HERE)
+        self.until(lambda: len(gravity) > 10, "ten more joint states")
+        assert len(self.commands) == heard, "it fell silent, and stays so"
+        assert self.client.enable(meanwhile=self.publish).success
+        self.until(lambda: len(self.commands) > heard, "commands after it was enabled again")
+
+
+def test_nothing_is_commanded_until_enabled_then_gravity_torques_then_nothing(
+    graph: Graph,
+) -> None:
+    graph.start(
+        limited_arm(effort=9.0),
+        ramp_time=0.0,
+        state_timeout=5.0,
+        command_joints=["joint2", "joint1"],
+    )
+    robot = Robot(graph)
+    gravity = graph.client.hear(JointState, "/kane_dynamics/gravity_torques")
+    robot.until(lambda: len(gravity) > 20, "gravity torques")
+    assert not robot.commands
+    robot.enable()
+    robot.until(lambda: len(robot.commands) > 5, "commands")
+    torques = arm_of(TWO_LINK).gravity(HERE)
+    assert torques[0] > 9.0 > torques[1]
+    for command in robot.commands:
+        np.testing.assert_allclose(command.data, [torques[1], 9.0], rtol=1e-12)
+    assert graph.client.enable(False).success
+    graph.client.spin_for(0.1)
+    heard, seen = len(robot.commands), len(gravity)
+    robot.until(lambda: len(gravity) > seen + 10, "gravity torques go on")
+    assert len(robot.commands) == heard
+
+
+def test_commands_ramp_in(graph: Graph) -> None:
+    graph.start(limited_arm(), ramp_time=1.0, state_timeout=5.0)
+    robot = Robot(graph)
+    robot.enable()
+    torques = arm_of(TWO_LINK).gravity(HERE)
+    full = torques[0] * (1.0 - 1e-9)
+    robot.until(lambda: robot.commands and robot.commands[-1].data[0] >= full, "the full torque")
+    shares = np.array([command.data[0] for command in robot.commands]) / torques[0]
+    assert shares[0] < 0.5
+    assert (np.diff(shares) >= 0.0).all()
+    assert len(set(np.round(shares, 3))) > 5
+
+
+def test_trajectory_torques_are_commanded_while_one_runs(graph: Graph) -> None:
+    graph.start(limited_arm(), ramp_time=0.0, state_timeout=5.0)
+    arm, robot = arm_of(TWO_LINK), Robot(graph)
+    robot.enable()
+    robot.until(lambda: robot.commands, "commands")
+    given = graph.client.speak(JointTrajectory, "/joint_trajectory")
+    still, there = np.zeros((2, 2)), [0.9, -0.2]
+    given.publish(trajectory(JOINTS, [0.0, 0.4], [there] * 2, still, still))
+
+    def commanded(torques: np.ndarray) -> Callable[[], bool]:
+        return lambda: bool(np.allclose(robot.commands[-1].data, torques, atol=1e-9))
+
+    robot.until(commanded(arm.gravity(there)), "the torques of the trajectory")
+    robot.until(commanded(arm.gravity(HERE)), "gravity torques when it has ended")
+    kinds = {tuple(np.round(command.data, 9)) for command in robot.commands}
+    assert kinds == {tuple(np.round(arm.gravity(q), 9)) for q in (HERE, there)}
+
+
+def test_stale_joint_states_silence_the_commands(graph: Graph) -> None:
+    graph.start(limited_arm(), ramp_time=0.0, state_timeout=0.3)
+    robot = Robot(graph)
+    robot.enable()
+    given = graph.client.speak(JointTrajectory, "/joint_trajectory")
+    still = np.zeros((2, 2))
+    given.publish(trajectory(JOINTS, [0.0, 60.0], [HERE] * 2, still, still))
+    robot.until(lambda: len(robot.commands) > 5, "commands")
+    graph.client.until(lambda: robot.diagnosis().level == ERROR, "the error")  # no states meanwhile
+    robot.assert_tripped("s old, the limit is 0.3 s", publishing=False)
+
+
+def test_a_joint_that_is_no_longer_named_silences_the_commands(graph: Graph) -> None:
+    graph.start(limited_arm(), ramp_time=0.0, state_timeout=0.3)
+    robot = Robot(graph)
+    robot.enable()
+    robot.until(lambda: robot.commands, "commands")
+    robot.message = lambda: joint_state(["joint1"], HERE[:1], stamp=later(graph.client, 0.0))
+    robot.assert_tripped("joint 'joint2' is")
+
+
+def test_joint_states_with_old_stamps_silence_the_commands(graph: Graph) -> None:
+    graph.start(limited_arm(), ramp_time=0.0, state_timeout=0.5)
+    robot = Robot(graph)
+    robot.enable()
+    robot.until(lambda: robot.commands, "commands")
+    robot.message = lambda: joint_state(JOINTS, HERE, stamp=later(graph.client, -2.0))
+    robot.assert_tripped("s old, the limit is 0.5 s")
+
+
+def test_a_jump_silences_the_commands(graph: Graph) -> None:
+    graph.start(limited_arm(), ramp_time=0.0, state_timeout=5.0)
+    robot = Robot(graph)
+    robot.enable()
+    robot.until(lambda: robot.commands, "commands")
+    robot.states.publish(robot.state([0.3, 2.4]))
+    robot.message = lambda: robot.state([0.3, 2.4])
+    robot.assert_tripped("the position of joint 'joint2' jumped")
+
+
+@pytest.mark.parametrize("wild", [np.nan, np.inf])
+def test_states_that_are_not_finite_silence_the_commands(graph: Graph, wild: float) -> None:
+    graph.start(limited_arm(), ramp_time=0.0, state_timeout=5.0)
+    robot = Robot(graph)
+    robot.enable()
+    robot.until(lambda: robot.commands, "commands")
+    robot.states.publish(robot.state([wild, 0.4]))
+    robot.assert_tripped(f"position of joint joint1 is {wild}")
+
+
+def test_torques_that_the_limits_reject_silence_the_commands(graph: Graph) -> None:
+    graph.start(limited_arm(effort=13.3), ramp_time=0.0, state_timeout=5.0, limits="reject")
+    robot = Robot(graph)
+    robot.enable()
+    robot.until(lambda: robot.commands, "commands")
+    robot.message = lambda: robot.state([0.26, 0.38])
+    robot.assert_tripped("joint 'joint1' needs 13.")
+
+
+def test_a_new_description_silences_the_commands(graph: Graph) -> None:
+    graph.start(None, ramp_time=0.0, state_timeout=5.0, ready=False)
+    descriptions = graph.client.speak(String, "/robot_description", LATCHED)
+    descriptions.publish(String(data=limited_arm()))
+    graph.wait_until_serving()
+    robot = Robot(graph)
+    robot.enable()
+    robot.until(lambda: robot.commands, "commands")
+    descriptions.publish(String(data=limited_arm(effort=20.0)))
+    robot.assert_tripped("the robot description was replaced")
+
+
+def test_commands_are_not_enabled_in_the_dark(graph: Graph) -> None:
+    graph.start(None, ready=False)
+    client = graph.client
+    response = client.enable()
+    assert (response.success, response.message) == (False, "there is no model of the robot yet")
+    assert client.enable(False).success
+
+
+def test_enabling_says_what_is_missing(graph: Graph) -> None:
+    graph.start(STANFORD, command_joints=["joint1", "elbow"], state_timeout=0.3)
+    client = graph.client
+    response = client.enable()
+    assert not response.success
+    assert "no joint state has named 'joint1', 'joint2'" in response.message
+    names = arm_of(STANFORD).joint_names
+    states = client.speak(JointState, "/joint_states")
+    gravity = client.hear(JointState, "/kane_dynamics/gravity_torques")
+
+    def publish() -> None:
+        states.publish(joint_state(names, np.zeros(6)))
+
+    client.until(lambda: gravity, "torques", publish)
+    client.spin_for(0.5)
+    response = client.enable()
+    assert not response.success
+    assert "s old, the limit is 0.3 s" in response.message
+    seen = len(gravity)
+    client.until(lambda: len(gravity) > seen, "fresh states", publish)
+    response = client.enable(meanwhile=publish)
+    assert not response.success
+    assert "command_joints names 'elbow'" in response.message
+    assert client.diagnosis("effort commands").level == b"\x00", "it never was on"

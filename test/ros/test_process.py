@@ -1,0 +1,115 @@
+"""The node as a process: it ends when told to, and shares a graph with others of its kind."""
+
+import signal
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from robot_graph import LATCHED, STANFORD, TWO_LINK, Graph, arm_of, joint_state, trajectory
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectory
+
+ENDINGS = [signal.SIGINT, signal.SIGTERM]
+JOINTS = ["joint1", "joint2"]
+
+
+def assert_ended_well(graph: Graph, node: object, ending: signal.Signals) -> None:
+    status = graph.end(node, ending)
+    assert status == 0, node.log
+    assert "Traceback" not in node.log
+    assert "rror" not in node.log, node.log
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_signal_ends_a_node_that_serves(graph: Graph, ending: signal.Signals) -> None:
+    node = graph.start(TWO_LINK)
+    client = graph.client
+    states, heard = (
+        client.speak(JointState, "/joint_states"),
+        client.hear(JointState, "/kane_dynamics/gravity_torques"),
+    )
+    torques = client.hear(JointState, "/kane_dynamics/torques")
+    commands = client.speak(JointTrajectory, "/joint_trajectory")
+    commands.publish(trajectory(JOINTS, [0.1, 60.0], [[0.1, 0.1]] * 2))
+    client.until(
+        lambda: len(heard) > 20 and torques,
+        "torques",
+        meanwhile=lambda: states.publish(joint_state(JOINTS, [0.1, 0.2])),
+        period=0.001,
+    )
+    assert_ended_well(graph, node, ending)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_signal_ends_a_node_that_derives(graph: Graph, ending: signal.Signals) -> None:
+    node = graph.start(None, ready=False, gravity=[0.0, 0.1, -9.0 - 0.1 * ending])
+    client = graph.client
+    client.until(lambda: client.diagnosis("model"), "the first report")
+    descriptions = client.speak(String, "/robot_description", LATCHED)
+    descriptions.publish(String(data=STANFORD.read_text()))
+    client.until(lambda: "deriving" in client.diagnosis("model").message, "the derivation")
+    assert_ended_well(graph, node, ending)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_signal_ends_a_node_that_has_hardly_started(graph: Graph, ending: signal.Signals) -> None:
+    for delay in (0.0, 0.2, 0.4):
+        node = graph.start(TWO_LINK, ready=False)
+        started = partial(catches, node.process.pid, signal.SIGTERM)
+        graph.client.until(started, "the first line of the node")
+        time.sleep(delay)
+        assert_ended_well(graph, node, ending)
+
+
+def catches(process: int, ending: signal.Signals) -> bool:
+    """Whether a process handles a signal itself."""
+    status = Path(f"/proc/{process}/status").read_text()
+    caught = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt"))
+    return bool(int(caught, 16) >> (ending - 1) & 1)
+
+
+def test_wrong_arguments_are_named_in_one_line(graph: Graph) -> None:
+    node = graph.start(TWO_LINK, arguments=["--params-file", "nowhere.yaml"], ready=False)
+    assert graph.status_of_refusal(node) == 1
+    assert "nowhere.yaml" in node.log
+    assert "Traceback" not in node.log
+
+
+def test_two_robots_are_served_side_by_side(graph: Graph) -> None:
+    robots = {"/left": TWO_LINK, "/right": STANFORD}
+    for namespace, urdf in robots.items():
+        name = f"{namespace}/kane_dynamics"
+        graph.start(urdf, arguments=["-r", f"__ns:={namespace}"], name=name)
+    client = graph.client
+    for namespace, urdf in robots.items():
+        serve_one_of_two(graph, namespace, urdf)
+    assert {name.split(":")[0] for name in client.status} == {
+        "/left/kane_dynamics",
+        "/right/kane_dynamics",
+    }
+
+
+def serve_one_of_two(graph: Graph, namespace: str, urdf: Path) -> None:
+    arm, client, name = arm_of(urdf), graph.client, f"{namespace}/kane_dynamics"
+    q = np.linspace(0.1, 0.5, arm.dof)
+    heard = client.hear(JointState, f"{name}/gravity_torques")
+    answers = client.hear(JointTrajectory, f"{name}/torque_trajectory")
+    states = client.speak(JointState, f"{namespace}/joint_states")
+    commands = client.speak(JointTrajectory, f"{namespace}/joint_trajectory")
+    states.publish(joint_state(arm.joint_names, q))
+    commands.publish(trajectory(arm.joint_names, [0.0], [q]))
+    client.until(lambda: heard and answers, f"torques of {namespace}")
+    np.testing.assert_allclose(heard[0].effort, arm.gravity(q), rtol=1e-12, atol=1e-12)
+    assert client.enable(False, name=name).success
+
+
+def test_topics_can_be_remapped(graph: Graph) -> None:
+    remappings = ("joint_states:=arm/states", "~/gravity_torques:=arm/torques")
+    graph.start(TWO_LINK, arguments=[word for each in remappings for word in ("-r", each)])
+    heard = graph.client.hear(JointState, "/arm/torques")
+    states = graph.client.speak(JointState, "/arm/states")
+    states.publish(joint_state(JOINTS, [0.3, 0.4]))
+    graph.client.until(lambda: heard, "torques")

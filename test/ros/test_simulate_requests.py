@@ -1,0 +1,109 @@
+"""Requests for simulations that cannot be served: one sentence each, and the node serves on."""
+
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import Wrench
+from robot_graph import TWO_LINK, Graph, joint_state, trajectory
+from test_simulate import JOINTS, column, efforts, simulate, wrench
+
+from kane_dynamics_interfaces.msg import ExternalWrench
+
+
+def wrenches(link: str, times: list[float], *given: Wrench) -> list[ExternalWrench]:
+    return [ExternalWrench(link=link, times=times, wrenches=list(given))]
+
+
+NAN, INF = float("nan"), float("inf")
+REST = {"duration": 1.0, "initial_state": joint_state(JOINTS, [0.1, 0.2])}
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"duration": 0.0}, "duration is 0 and no trajectory says when to end"),
+    ({"duration": -1.0}, "duration is -1 s, expected a positive number"),
+    ({"duration": NAN}, "duration is nan"),
+    ({"duration": INF}, "duration is inf"),
+    ({"duration": 1e300}, "max_simulation_steps"),
+    ({"duration": 20.0}, "are 20000 steps, more than the 10000 of the parameter max_simulation"),
+    ({"step": 1e-300}, "max_simulation_steps"),
+    ({"step": -1e-3}, "step is -0.001 s, expected a positive number, or 0 for 0.001"),
+    ({"step": NAN}, "step is nan"),
+    ({"output_step": -1.0}, "output_step is -1 s"),
+    ({"output_step": 1e-4}, "10000 points, more than the 1000 of the parameter max_trajectory"),
+    ({"tolerance": -1.0}, "tolerance is -1"),
+    ({"tolerance": 1.0}, "tolerance must lie between"),
+    ({"method": "euler"}, "method is 'euler', expected one of rk4, semi_implicit_euler"),
+    ({"controller": "pid"}, "controller is 'pid', expected one of pd_gravity, computed_torque"),
+    ({"hold": "cubic"}, "hold is 'cubic', expected one of zero_order, linear"),
+    ({"joint_limits": "bounce"}, "joint_limits is 'bounce', expected one of ignore, stop"),
+    ({"initial_state": joint_state(["elbow"], [0.1])}, "'elbow' is no moving joint"),
+    ({"initial_state": joint_state(["joint1"] * 2, [0.1, 0.1])}, "'joint1' is named twice"),
+    ({"initial_state": joint_state(JOINTS, [0.1])}, "1 positions for 2 joints"),
+    ({"initial_state": joint_state(JOINTS, [0.1, NAN])}, "positions that are not finite"),
+    ({"initial_state": joint_state(JOINTS, [0.1, 0.1], [1.0])}, "1 velocities for 2 joints"),
+    ({"effort_trajectory": efforts(["elbow"], [0.0], [[1.0]])}, "there is no joint 'elbow'"),
+    (
+        {"effort_trajectory": efforts([], [0.0], [[1.0]])},
+        "effort_trajectory: point 0 has 1 effort for 2 joints",
+    ),
+    ({"effort_trajectory": efforts([], [0.0, 1.0], [[1, 1], []])}, "point 1 has no effort"),
+    ({"effort_trajectory": efforts([], [0.0], [[1.0, NAN]])}, "effort of joint 'joint2' is nan"),
+    ({"effort_trajectory": efforts([], [0.2, 0.1], [[1, 1]] * 2)}, "times must increase"),
+    ({"effort_trajectory": efforts([], [-1.0], [[1, 1]])}, "a negative time_from_start"),
+    ({"effort_trajectory": efforts([], range(1001), [[1, 1]] * 1001)}, "1001 points are more"),
+    (
+        {"effort_trajectory": efforts([], [0.0], [[1, 1]]), "controller": "pd_gravity"},
+        "cannot both drive the joints: leave one of them empty",
+    ),
+    ({"reference_trajectory": trajectory(["elbow"], [0.0], [[1.0]])}, "no joint 'elbow'"),
+    (
+        {"reference_trajectory": trajectory(JOINTS, [0.2, 0.1], [[1, 1]] * 2)},
+        "reference_trajectory: point 1: its time 0.1 s does not come after 0.2 s",
+    ),
+    ({"reference_trajectory": trajectory(JOINTS, [0.0], [[]])}, "point 0 has no positions"),
+    ({"position_gains": [1.0]}, "there are gains, but no controller"),
+    (
+        {"controller": "pd_gravity", "position_gains": [1.0] * 3},
+        "position_gains has 3 entries, expected 1 or 2",
+    ),
+    ({"controller": "pd_gravity", "velocity_gains": [-1.0]}, "finite and not negative"),
+    ({"controller": "pd_gravity", "velocity_gains": [NAN]}, "finite and not negative"),
+    ({"external_wrenches": wrenches("tool", [], wrench())}, "there is no link 'tool'"),
+    ({"external_wrenches": wrenches("B", [])}, "0 wrenches and no times: expected one wrench"),
+    ({"external_wrenches": wrenches("B", [0.0, 1.0], wrench())}, "1 wrenches for 2 times"),
+    ({"external_wrenches": wrenches("B", [1.0, 1.0], wrench(), wrench())}, "must increase"),
+    ({"external_wrenches": wrenches("B", [NAN], wrench())}, "on link 'B'"),
+    ({"external_wrenches": wrenches("B", [], wrench((NAN, 0.0, 0.0)))}, "must be finite"),
+]
+
+
+def test_bad_requests_are_answered_in_one_sentence_and_the_next_good_one_is_served(
+    graph: Graph,
+) -> None:
+    graph.start(TWO_LINK, max_simulation_steps=10_000, max_trajectory_points=1000)
+    for request, sentence in BAD:
+        answer = simulate(graph, **{**REST, **request})
+        assert not answer.success, request
+        assert sentence in answer.message, request
+        assert "\n" not in answer.message
+        assert not answer.motion.points
+    assert simulate(graph, **REST).success
+    client = graph.client
+    client.until(lambda: client.fault_count("simulation") == len(BAD), "all faults counted")
+
+
+def test_a_motion_that_diverges_is_answered_up_to_its_last_good_state(graph: Graph) -> None:
+    graph.start(TWO_LINK)
+    start = joint_state(JOINTS, [0.1, 0.2], [50.0, -80.0])
+    method = "semi_implicit_euler"
+    answer = simulate(graph, duration=50.0, step=0.5, initial_state=start, method=method)
+    assert not answer.success
+    assert "a step shorter than 0.5 s may help" in answer.message
+    assert answer.motion.points
+    assert np.isfinite(column(answer, "positions")).all()
+    assert simulate(graph, **REST).success
+
+
+def test_a_call_before_there_is_a_model_is_answered(graph: Graph) -> None:
+    graph.start(None, ready=False)
+    answer = simulate(graph, duration=1.0)
+    assert not answer.success
+    assert "no model of the robot yet" in answer.message

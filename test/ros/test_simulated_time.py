@@ -1,0 +1,128 @@
+"""Simulated time: torques fall due when the clock says so, also when it jumps."""
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from robot_graph import TWO_LINK, Graph, arm_of, joint_state, limited_arm, trajectory
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+JOINTS = ["joint1", "joint2"]
+
+
+class SimulatedTime:
+    """The clock of a simulation."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._publisher = graph.client.speak(Clock, "/clock")
+        self.milliseconds = 0
+
+    def set(self, seconds: float) -> None:
+        self.milliseconds = round(1000 * seconds)
+        self.publish()
+
+    def publish(self) -> None:
+        self._publisher.publish(Clock(clock=self.now()))
+
+    def advance(self) -> None:
+        self.milliseconds += 10
+        self.publish()
+
+    def now(self) -> Time:
+        seconds, rest = divmod(self.milliseconds, 1000)
+        return Time(sec=seconds, nanosec=rest * 1_000_000)
+
+
+def positions_at(torques: list[JointState]) -> dict[int, float]:
+    """Position of joint1 by millisecond."""
+    return {
+        t.header.stamp.sec * 1000 + t.header.stamp.nanosec // 1_000_000: t.position[0]
+        for t in torques
+    }
+
+
+def test_torques_follow_the_simulated_clock_wherever_it_jumps(graph: Graph) -> None:
+    graph.start(TWO_LINK, use_sim_time=True, rate=100.0)
+    client = graph.client
+    clock = SimulatedTime(graph)
+    torques = client.hear(JointState, "/kane_dynamics/torques")
+    answers = client.hear(JointTrajectory, "/kane_dynamics/torque_trajectory")
+    commands = client.speak(JointTrajectory, "/joint_trajectory")
+    clock.set(104.0)
+    ends = np.array([[0.0, 0.0], [1.0, 0.0]])
+    steady = np.array([[0.1, 0.0]] * 2)
+    message = trajectory(JOINTS, [0.0, 10.0], ends, steady, np.zeros((2, 2)), Time(sec=105))
+
+    def send() -> None:
+        clock.publish()
+        if not answers:
+            commands.publish(message)
+
+    client.until(lambda: answers, "the answer", send, 0.2)
+    client.until(lambda: clock.milliseconds > 104_500, "time to pass", clock.advance, 0.0)
+    client.spin_for(0.3)
+    assert not torques, "its time has not come, and time stands still"
+
+    client.until(lambda: torques, "torques", clock.advance)
+    client.until(lambda: len(torques) > 10, "more torques", clock.advance)
+    assert min(positions_at(torques)) >= 105_000
+
+    clock.set(112.0)  # forward, within the trajectory
+    client.until(
+        lambda: max(positions_at(torques)) >= 112_050, "torques after the jump", clock.advance
+    )
+    assert not [t for t in positions_at(torques) if 109_000 < t < 112_000]
+
+    seen = len(torques)
+    clock.set(106.0)  # back, within the trajectory
+    client.until(lambda: len(torques) > seen + 10, "the same again", clock.advance)
+    again = positions_at(torques[seen:])
+    assert max(again) < 112_000
+
+    clock.set(104.0)  # back, before the trajectory
+    client.spin_for(0.3)
+    seen = len(torques)
+    client.until(lambda: clock.milliseconds > 104_500, "time to pass", clock.advance, 0.0)
+    client.spin_for(0.3)
+    assert len(torques) == seen
+    client.until(lambda: len(torques) > seen + 3, "the trajectory anew", clock.advance)
+
+    clock.set(200.0)  # forward, after its end
+    client.until(lambda: max(positions_at(torques)) >= 200_000, "the last point", clock.advance)
+    seen = len(torques)
+    client.until(lambda: clock.milliseconds > 201_000, "time to pass", clock.advance, 0.001)
+    client.spin_for(0.2)
+    assert len(torques) == seen
+
+    arm = arm_of(TWO_LINK)
+    for each in torques:
+        t = (each.header.stamp.sec - 105) + 1e-9 * each.header.stamp.nanosec
+        where = 0.1 * min(t, 10.0)
+        np.testing.assert_allclose(each.position, [where, 0.0], atol=1e-9)
+        expected = arm.inverse_dynamics(each.position, each.velocity, [0.0, 0.0])
+        np.testing.assert_allclose(each.effort, expected, atol=1e-6)
+
+
+def test_a_clock_that_jumps_back_silences_effort_commands(graph: Graph) -> None:
+    graph.start(limited_arm(), use_sim_time=True, ramp_time=0.0, state_timeout=0.5)
+    client = graph.client
+    clock = SimulatedTime(graph)
+    states = client.speak(JointState, "/joint_states")
+    heard = client.hear(Float64MultiArray, "/kane_dynamics/effort_commands")
+    gravity = client.hear(JointState, "/kane_dynamics/gravity_torques")
+    clock.set(100.0)
+
+    def run() -> None:
+        clock.advance()
+        states.publish(joint_state(JOINTS, [0.3, 0.4], stamp=clock.now()))
+
+    client.until(lambda: gravity, "torques", run)
+    response = client.enable(meanwhile=run)
+    assert response.success, response.message
+    client.until(lambda: heard, "commands", run)
+    client.spin_for(1.0)  # time stands still: neither commands nor doubts
+    assert client.diagnosis("effort commands").message == "commanded"
+    clock.set(50.0)
+    client.until(lambda: client.diagnosis("effort commands").level == b"\x02", "the error")
+    assert "the clock jumped back" in client.diagnosis("effort commands").message

@@ -1,0 +1,257 @@
+"""Commanded trajectories: efforts at once, then torques in time."""
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Time
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterValue
+from rcl_interfaces.srv import SetParameters
+from robot_graph import (
+    STANFORD,
+    TWO_LINK,
+    Graph,
+    arm_of,
+    efforts_of,
+    joint_state,
+    later,
+    limited_arm,
+    panda,
+    seconds_between,
+    seconds_of,
+    trajectory,
+)
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from kane_dynamics.simulation.trajectory import Start, trajectory_through
+
+JOINTS = ["joint1", "joint2"]
+UPRIGHT = [np.pi / 2, 0.0]  # where the arm has no weight to hold
+ANSWERS, TORQUES = "/kane_dynamics/torque_trajectory", "/kane_dynamics/torques"
+
+
+def points(field: str, message: JointTrajectory) -> np.ndarray:
+    return np.array([getattr(point, field) for point in message.points])
+
+
+def test_a_complete_trajectory_is_answered_with_efforts_and_streamed_in_time(graph: Graph) -> None:
+    graph.start(STANFORD, rate=50.0)
+    arm, client = arm_of(STANFORD), graph.client
+    answers, torques = client.hear(JointTrajectory, ANSWERS), client.hear(JointState, TORQUES)
+    commands = client.speak(JointTrajectory, "/joint_trajectory")
+    names = list(reversed(arm.joint_names))
+    random = np.random.default_rng(1)
+    times = np.array([0.0, 0.3, 0.8, 1.0])
+    p, v, a = random.uniform(-1.0, 1.0, (3, 4, 6))
+    sent = trajectory(names, times, p, v, a, later(client, 0.2))
+    commands.publish(sent)
+    client.until(lambda: answers, "the answer")
+    (answer,) = answers
+    assert answer.header == sent.header
+    assert answer.joint_names == names
+    for field in ("positions", "velocities", "accelerations"):
+        np.testing.assert_array_equal(points(field, answer), points(field, sent))
+    expected = arm.inverse_dynamics(p[:, ::-1], v[:, ::-1], a[:, ::-1])[:, ::-1]
+    np.testing.assert_allclose(efforts_of(answer), expected, rtol=1e-12, atol=1e-12)
+
+    end = seconds_of(sent.header.stamp) + 1.0
+    client.until(lambda: torques and seconds_of(torques[-1].header.stamp) >= end, "the end")
+    client.spin_for(0.2)
+    assert sum(seconds_of(each.header.stamp) >= end for each in torques) == 1
+    motion = trajectory_through(times, p[:, ::-1], v[:, ::-1], a[:, ::-1])
+    for each in torques:
+        assert tuple(each.name) == arm.joint_names
+        t = seconds_between(sent.header.stamp, each.header.stamp)
+        state = motion.sample(min(t, 1.0))
+        np.testing.assert_allclose(each.position, state.positions, atol=1e-9)
+        np.testing.assert_allclose(each.effort, arm.inverse_dynamics(*state), atol=1e-6)
+    assert 10 <= len(torques) <= 52
+
+
+def test_missing_velocities_come_from_a_spline_that_starts_where_the_joints_are(
+    graph: Graph,
+) -> None:
+    graph.start(TWO_LINK)
+    arm, client = arm_of(TWO_LINK), graph.client
+    answers, gravity = (
+        client.hear(JointTrajectory, ANSWERS),
+        client.hear(JointState, "/kane_dynamics/gravity_torques"),
+    )
+    states = client.speak(JointState, "/joint_states")
+    commands = client.speak(JointTrajectory, "/joint_trajectory")
+    where, speed = np.array([0.2, -0.1]), np.array([0.5, 0.0])
+    states.publish(joint_state(JOINTS, where, speed))
+    client.until(lambda: gravity, "the state to be known")
+    times, p = np.array([0.5, 1.0, 2.0]), np.array([[0.3, 0.1], [0.8, 0.0], [1.0, 0.5]])
+    commands.publish(trajectory(JOINTS, times, p))
+    client.until(lambda: answers, "the answer")
+    motion = trajectory_through(times, p, start=Start(0.0, where, speed))
+    np.testing.assert_allclose(points("velocities", answers[0]), motion.velocities[1:], atol=1e-9)
+    np.testing.assert_allclose(
+        points("accelerations", answers[0]), motion.accelerations[1:], atol=1e-9
+    )
+    efforts = arm.inverse_dynamics(motion.positions, motion.velocities, motion.accelerations)
+    np.testing.assert_allclose(efforts_of(answers[0]), efforts[1:], atol=1e-9)
+
+
+def test_joints_that_are_not_in_a_trajectory_are_held_where_they_are(graph: Graph) -> None:
+    graph.start(TWO_LINK)
+    arm, client = arm_of(TWO_LINK), graph.client
+    answers, torques = client.hear(JointTrajectory, ANSWERS), client.hear(JointState, TORQUES)
+    gravity = client.hear(JointState, "/kane_dynamics/gravity_torques")
+    states = client.speak(JointState, "/joint_states")
+    commands = client.speak(JointTrajectory, "/joint_trajectory")
+    alone = trajectory(["joint2"], [0.0, 0.5], [[0.2], [0.4]], [[0.0], [0.0]], [[1.0], [0.0]])
+    commands.publish(alone)
+    client.until(lambda: client.fault_count("joint_trajectory"), "the refusal")
+    assert "joint1" in latest_fault(graph)
+    states.publish(joint_state(JOINTS, [1.1, 0.0]))
+    client.until(lambda: gravity, "the state to be known")
+    commands.publish(alone)
+    client.until(lambda: answers, "the answer")
+    assert answers[0].joint_names == ["joint2"]
+    expected = arm.inverse_dynamics([[1.1, 0.2], [1.1, 0.4]], np.zeros(2), [[0.0, 1.0], [0, 0]])
+    np.testing.assert_allclose(efforts_of(answers[0]), expected[:, 1:], atol=1e-12)
+    client.until(lambda: torques, "torques")
+    assert torques[0].name == JOINTS
+    assert torques[0].position[0] == 1.1
+
+
+def test_a_new_trajectory_replaces_the_old_one_at_its_stamp(graph: Graph) -> None:
+    graph.start(TWO_LINK, rate=100.0)
+    client = graph.client
+    torques = client.hear(JointState, TORQUES)
+    commands = client.speak(JointTrajectory, "/joint_trajectory")
+    still = np.zeros((2, 2))
+    first = trajectory(JOINTS, [0.0, 30.0], [[0.1, 0.1]] * 2, still, still, later(client, 0.0))
+    commands.publish(first)
+    client.until(lambda: len(torques) > 5, "torques of the first")
+    change = later(client, 0.5)
+    second = trajectory(JOINTS, [0.0, 0.3], [[0.7, 0.7]] * 2, still, still, change)
+    commands.publish(second)
+    end = seconds_of(change) + 0.3
+    client.until(lambda: seconds_of(torques[-1].header.stamp) >= end, "the end of the second")
+    client.spin_for(0.2)
+    before = {round(t.position[0], 9) for t in torques if stamp_of(t) < seconds_of(change)}
+    after = {round(t.position[0], 9) for t in torques if stamp_of(t) >= seconds_of(change)}
+    assert before == {0.1}
+    assert after == {0.7}
+    assert sum(stamp_of(t) > end for t in torques) <= 1, "the first does not come back"
+
+
+def stamp_of(message: JointState) -> float:
+    return seconds_of(message.header.stamp)
+
+
+def latest_fault(graph: Graph) -> str:
+    values = graph.client.diagnosis("faults").values
+    return next(str(entry.value) for entry in values if entry.key == "latest")
+
+
+def test_a_trajectory_of_ten_thousand_points_is_answered(graph: Graph) -> None:
+    urdf, names = panda()
+    graph.start(urdf, joints=names)
+    arm, client = arm_of(urdf, joints=names), graph.client
+    answers = client.hear(JointTrajectory, ANSWERS, depth=1)
+    commands = client.speak(JointTrajectory, "/joint_trajectory", 1)
+    times = np.arange(10_000) * 0.001
+    phase = times[:, None] + np.arange(7)
+    p, v, a = 0.3 * np.sin(phase), 0.3 * np.cos(phase), -0.3 * np.sin(phase)
+    p[:, 3] -= 1.5
+    commands.publish(trajectory(names, times, p, v, a))
+    client.until(lambda: answers, "the answer")
+    np.testing.assert_allclose(efforts_of(answers[0]), arm.inverse_dynamics(p, v, a), atol=1e-10)
+    commands.publish(trajectory(names, times, p))
+    client.until(lambda: len(answers) == 2, "the answer of positions alone")
+    inner = slice(10, -10)
+    np.testing.assert_allclose(points("velocities", answers[1])[inner], v[inner], atol=1e-3)
+    filled, complete = efforts_of(answers[1])[inner], efforts_of(answers[0])[inner]
+    np.testing.assert_allclose(filled, complete, atol=0.05)
+
+
+@pytest.mark.parametrize("policy", ["warn", "clamp", "reject"])
+def test_efforts_beyond_the_limits_are_treated_as_the_parameter_says(
+    graph: Graph, policy: str
+) -> None:
+    graph.start(limited_arm(effort=1.0), limits=policy)
+    client = graph.client
+    answers = client.hear(JointTrajectory, ANSWERS)
+    gravity = client.hear(JointState, "/kane_dynamics/gravity_torques")
+    states = client.speak(JointState, "/joint_states")
+    commands = client.speak(JointTrajectory, "/joint_trajectory")
+    still = np.zeros((1, 2))
+    commands.publish(trajectory(JOINTS, [0.1], [UPRIGHT], still, still))
+    client.until(lambda: answers, "an answer within the limits")
+    wanted = arm_of(TWO_LINK).gravity([1.0, 0.3])
+    assert abs(wanted[0]) > 1.0
+    commands.publish(trajectory(JOINTS, [0.1], [[1.0, 0.3]], still, still))
+    states.publish(joint_state(JOINTS, [1.0, 0.3]))
+    client.until(lambda: client.fault_count("effort limits") >= 2, "two faults")
+    assert "beyond its effort limit of 1" in latest_fault(graph)
+    states.publish(joint_state(JOINTS, UPRIGHT))
+    client.until(lambda: gravity and max(map(abs, gravity[-1].effort)) < 1e-9, "torques at rest")
+    if policy == "reject":
+        assert (len(answers), len(gravity)) == (1, 1)
+    else:
+        expected = wanted if policy == "warn" else np.clip(wanted, -1.0, 1.0)
+        np.testing.assert_allclose(efforts_of(answers[1])[0], expected, rtol=1e-9)
+        np.testing.assert_allclose(gravity[0].effort, expected, rtol=1e-9)
+
+
+def test_the_rate_can_be_changed_while_a_trajectory_runs(graph: Graph) -> None:
+    graph.start(TWO_LINK, rate=5.0)
+    client = graph.client
+    torques = client.hear(JointState, TORQUES)
+    commands = client.speak(JointTrajectory, "/joint_trajectory")
+    still = np.zeros((2, 2))
+    commands.publish(trajectory(JOINTS, [0.0, 60.0], [[0.1, 0.1]] * 2, still, still))
+    client.until(lambda: len(torques) > 3, "torques")
+    slow = np.diff([stamp_of(t) for t in torques])
+    value = ParameterValue(type=3, double_value=50.0)
+    request = SetParameters.Request(parameters=[ParameterMessage(name="rate", value=value)])
+    response = client.call(SetParameters, "/kane_dynamics/set_parameters", request)
+    assert response.results[0].successful
+    seen = len(torques)
+    client.until(lambda: len(torques) > seen + 30, "more torques")
+    fast = np.diff([stamp_of(t) for t in torques[seen + 2 :]])
+    assert np.median(slow) > 0.1
+    assert np.median(fast) < 0.1
+
+
+# ------------------------------------------------------------------------------------ bad input
+
+
+BAD = [
+    trajectory([], [0.1], [[]]),
+    trajectory(["joint1", "joint1"], [0.1], [[0.1, 0.1]]),
+    trajectory(["elbow"], [0.1], [[0.1]]),
+    trajectory(JOINTS, [], []),
+    trajectory(JOINTS, np.arange(101) * 0.1, np.zeros((101, 2))),
+    trajectory(JOINTS, [0.1], [[]]),
+    trajectory(JOINTS, [0.1, 0.2], [[0.1, 0.2], [0.1]]),
+    trajectory(JOINTS, [0.1], [[0.1, np.nan]]),
+    trajectory(JOINTS, [0.1], [[0.1, 0.1]], [[np.inf, 0]]),
+    trajectory(JOINTS, [0.2, 0.1], [[0.1, 0.1]] * 2),
+    trajectory(JOINTS, [-1.0, 0.1], [[0.1, 0.1]] * 2),
+    trajectory(JOINTS, [0.1, 2e9], [[0.1, 0.1]] * 2),
+    trajectory(JOINTS, [0.1], [[0.1, 0.1]], stamp=Time(sec=1)),
+    trajectory(JOINTS, [0.1], [[0.1, 0.1]], stamp=Time(sec=2**31 - 1)),
+    trajectory(JOINTS, [0.0, 1e-9], [[0.0, 0.0], [1e300, 0.0]]),
+]
+
+
+def test_bad_trajectories_are_refused_and_counted_and_the_next_good_one_is_served(
+    graph: Graph,
+) -> None:
+    node = graph.start(TWO_LINK, max_trajectory_points=100)
+    client = graph.client
+    answers = client.hear(JointTrajectory, ANSWERS)
+    commands = client.speak(JointTrajectory, "/joint_trajectory")
+    for message in BAD:
+        commands.publish(message)
+    commands.publish(trajectory(JOINTS, [0.1, 0.2], [[0.1, 0.2], [0.2, 0.3]]))
+    client.until(lambda: answers, "the answer of the good trajectory")
+    client.until(lambda: client.fault_count("joint_trajectory") == len(BAD), "all faults counted")
+    assert len(answers) == 1
+    assert node.log.count("joint_trajectory: ") == 1, "the log is throttled"
+    assert "the trajectory names no joint" in node.log
