@@ -21,7 +21,9 @@ from rclpy.subscription import Subscription
 
 _KINDS = ("subscription", "guard_condition", "timer", "client", "service")
 _SIZES = (*(f"num_{kind}s" for kind in _KINDS), "num_events")
-_FOREVER = -1
+
+# Signals wake the wait set, but not always after their effect: so none waits for longer than this.
+_LONGEST_WAIT = 250_000_000  # ns
 
 
 class PromptExecutor(SingleThreadedExecutor):
@@ -89,7 +91,7 @@ class PromptExecutor(SingleThreadedExecutor):
             [*node.services],
         ]
         wait_set = self._waiting.wait_set(entities, [*node.waitables], self._context.handle)
-        wait_set.wait(_FOREVER)
+        wait_set.wait(_LONGEST_WAIT)
         used_up = wait_set.get_ready_entities("guard_condition")
         for guard in node.guards:
             if guard.handle.pointer in used_up:

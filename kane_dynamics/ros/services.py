@@ -109,19 +109,19 @@ class Services:
     ) -> None:
         positions, velocities, stamp = self._state(model, request.state)
         dynamics = model.dynamics
-        q = model.coordinates(positions, _coordinates_of(request.base_pose))
-        u = model.speeds(velocities, _speeds_of(request.base_twist))
+        q = model.coordinates(positions, coordinates_of(request.base_pose))
+        u = model.speeds(velocities, speeds_of(request.base_twist))
         energy = dynamics.energy(q, u)
         response.joint_names = list(model.joint_names)
-        response.mass_matrix = _message_array(dynamics.mass_matrix(q))
-        response.bias = _message_array(dynamics.bias(q, u))
-        response.gravity = _message_array(dynamics.gravity(q))
+        response.mass_matrix = message_array(dynamics.mass_matrix(q))
+        response.bias = message_array(dynamics.bias(q, u))
+        response.gravity = message_array(dynamics.gravity(q))
         response.kinetic_energy = float(energy.kinetic)
         response.potential_energy = float(energy.potential)
         response.state.header.stamp = stamp
         response.state.name = response.joint_names
-        response.state.position = _message_array(positions)
-        response.state.velocity = _message_array(velocities)
+        response.state.position = message_array(positions)
+        response.state.velocity = message_array(velocities)
 
     def _state(self, model: Model, asked: JointState) -> tuple[Array, Array, Time]:
         """Positions, velocities and stamp of the state that a request asks for."""
@@ -132,12 +132,12 @@ class Services:
             stamp = int(self._states.stamps.max(initial=0))
             now = Time(sec=stamp // 1_000_000_000, nanosec=stamp % 1_000_000_000)
             return self._states.positions.copy(), self._states.velocities.copy(), now
-        joints = _named(asked, model)
+        joints = named_joints(asked, model)
         positions = self._held(model, joints)
         velocities = np.zeros_like(positions)
-        positions[joints] = _entries("positions", asked.position, joints)
+        positions[joints] = state_entries("positions", asked.position, joints)
         if asked.velocity:
-            velocities[joints] = _entries("velocities", asked.velocity, joints)
+            velocities[joints] = state_entries("velocities", asked.velocity, joints)
         return positions, velocities, asked.header.stamp
 
 
@@ -155,7 +155,7 @@ def _filled(points: Points) -> Sample:
     return Sample(motion.positions, motion.velocities, motion.accelerations)
 
 
-def _named(asked: JointState, model: Model) -> list[int]:
+def named_joints(asked: JointState, model: Model) -> list[int]:
     names = list(asked.name) or list(model.joint_names)
     twice = repeated(names)
     if twice is not None:
@@ -167,7 +167,7 @@ def _named(asked: JointState, model: Model) -> list[int]:
     return [model.index[name] for name in names]
 
 
-def _entries(what: str, values: Any, joints: list[int]) -> Array:
+def state_entries(what: str, values: Any, joints: list[int]) -> Array:
     array = np.array(values, dtype=np.float64)
     if len(array) != len(joints):
         raise Fault(CAUSE, f"the state has {len(array)} {what} for {len(joints)} joints")
@@ -176,15 +176,15 @@ def _entries(what: str, values: Any, joints: list[int]) -> Array:
     return array
 
 
-def _coordinates_of(pose: Pose) -> tuple[float, ...]:
+def coordinates_of(pose: Pose) -> tuple[float, ...]:
     p, e = pose.position, pose.orientation
     return p.x, p.y, p.z, e.x, e.y, e.z, e.w
 
 
-def _speeds_of(twist: Twist) -> tuple[float, ...]:
+def speeds_of(twist: Twist) -> tuple[float, ...]:
     v, w = twist.linear, twist.angular
     return v.x, v.y, v.z, w.x, w.y, w.z
 
 
-def _message_array(values: Array) -> Any:
+def message_array(values: Array) -> Any:
     return array("d", np.ascontiguousarray(values).tobytes())

@@ -12,8 +12,8 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from kane_dynamics.ros.model import Array, Model
-from kane_dynamics.ros.services import _message_array
-from kane_dynamics.ros.trajectories import _arrays
+from kane_dynamics.ros.services import message_array
+from kane_dynamics.ros.trajectories import message_arrays
 from kane_dynamics.simulation.checks import Checks
 from kane_dynamics.simulation.motion import Motion
 from kane_dynamics.simulation.watch import Progress
@@ -27,8 +27,8 @@ def fill_answer(answer: Any, motion: Motion, model: Model) -> None:
     if model.floating:
         answer.base_poses = [_pose(row) for row in motion.q[:, :7].tolist()]
         answer.base_twists = [_twist(row) for row in motion.u[:, :6].tolist()]
-    answer.kinetic_energy = _message_array(motion.kinetic)
-    answer.potential_energy = _message_array(motion.potential)
+    answer.kinetic_energy = message_array(motion.kinetic)
+    answer.potential_energy = message_array(motion.potential)
     answer.checks = _checks(motion.checks)
 
 
@@ -36,7 +36,7 @@ def trajectory_of(motion: Motion, model: Model) -> JointTrajectory:
     """The joints of a motion: positions, velocities, accelerations, and as effort the input."""
     count = len(model.joint_names)
     columns = (motion.q, motion.u, motion.udot, motion.tau)
-    fields = [_arrays(np.ascontiguousarray(values[:, -count:])) for values in columns]
+    fields = [message_arrays(np.ascontiguousarray(values[:, -count:])) for values in columns]
     points = [
         JointTrajectoryPoint(
             positions=q, velocities=u, accelerations=udot, effort=tau, time_from_start=duration

@@ -13,7 +13,7 @@ from kane_dynamics.errors import ArgumentError
 from kane_dynamics.ros.faults import Fault
 from kane_dynamics.ros.model import Array, Model
 from kane_dynamics.ros.plans import among_others
-from kane_dynamics.ros.trajectories import _places, _rows, _times, read_points
+from kane_dynamics.ros.trajectories import field_rows, joint_places, point_times, read_points
 from kane_dynamics.simulation.inputs import (
     ComputedTorque,
     PDControl,
@@ -80,11 +80,11 @@ def drive_asked_for(
 def _efforts(message: JointTrajectory, hold: Any, model: Model, most: int) -> Drive:
     with _about("effort_trajectory"):
         names = tuple(message.joint_names) or model.joint_names
-        joints = _places(names, model)
+        joints = joint_places(names, model)
         if len(message.points) > most:
             raise Fault(CAUSE, _too_many(len(message.points), most))
-        times = _times(message.points)
-        rows = _rows("effort", message.points, names)
+        times = point_times(message.points)
+        rows = field_rows("effort", message.points, names)
         bare = [k for k, point in enumerate(message.points) if not point.effort]
         if bare or rows is None:
             raise Fault(CAUSE, f"point {bare[0]} has no effort")

@@ -12,7 +12,7 @@ import numpy as np
 from kane_dynamics.ros.faults import Fault
 from kane_dynamics.ros.model import Array, Model
 from kane_dynamics.ros.parameters import Settings
-from kane_dynamics.ros.services import _coordinates_of, _entries, _named, _speeds_of
+from kane_dynamics.ros.services import coordinates_of, named_joints, speeds_of, state_entries
 from kane_dynamics.ros.simulation_inputs import (
     CAUSE,
     chosen,
@@ -188,11 +188,11 @@ def _initial_state(asked: Any, situation: Situation) -> tuple[Array, Array]:
     if not (asked.name or asked.position or asked.velocity):
         _refuse_unknown(situation, situation.positions)
         return situation.positions, situation.velocities
-    joints = _named(asked, model)
+    joints = named_joints(asked, model)
     positions, velocities = situation.positions.copy(), np.zeros(len(model.joint_names))
-    positions[joints] = _entries("positions", asked.position, joints)
+    positions[joints] = state_entries("positions", asked.position, joints)
     if asked.velocity:
-        velocities[joints] = _entries("velocities", asked.velocity, joints)
+        velocities[joints] = state_entries("velocities", asked.velocity, joints)
     _refuse_unknown(situation, positions)
     return positions, velocities
 
@@ -209,7 +209,7 @@ def _refuse_unknown(situation: Situation, positions: Array) -> None:
 
 
 def _base_coordinates(pose: Any) -> Array:
-    base = np.array(_coordinates_of(pose))
+    base = np.array(coordinates_of(pose))
     length = float(np.linalg.norm(base[3:]))
     if not np.isfinite(base).all():
         raise Fault(CAUSE, f"base_pose has numbers that are not finite: {base.tolist()}")
@@ -222,7 +222,7 @@ def _base_coordinates(pose: Any) -> Array:
 
 
 def _base_speeds(twist: Any) -> Array:
-    base = np.array(_speeds_of(twist))
+    base = np.array(speeds_of(twist))
     if not np.isfinite(base).all():
         raise Fault(CAUSE, f"base_twist has numbers that are not finite: {base.tolist()}")
     return base

@@ -69,7 +69,7 @@ def read_points(message: JointTrajectory, model: Model, most: int) -> Points:
         If names, lengths or numbers are wrong.
     """
     names, points = tuple(message.joint_names), message.points
-    joints = _places(names, model)
+    joints = joint_places(names, model)
     if not points:
         raise Fault(CAUSE, "the trajectory has no points")
     if len(points) > most:
@@ -79,18 +79,18 @@ def read_points(message: JointTrajectory, model: Model, most: int) -> Points:
             "max_trajectory_points says",
         )
     try:
-        positions = _rows("positions", points, names)
+        positions = field_rows("positions", points, names)
         if positions is None or np.isnan(positions).any():
             bare = next(k for k, point in enumerate(points) if not point.positions)
             raise Fault(CAUSE, f"point {bare} has no positions")
-        velocities = _rows("velocities", points, names)
-        accelerations = _rows("accelerations", points, names)
+        velocities = field_rows("velocities", points, names)
+        accelerations = field_rows("accelerations", points, names)
     except ArgumentError as error:
         raise Fault(CAUSE, str(error)) from None
-    return Points(names, joints, _times(points), positions, velocities, accelerations)
+    return Points(names, joints, point_times(points), positions, velocities, accelerations)
 
 
-def _places(names: tuple[str, ...], model: Model) -> NDArray[np.intp]:
+def joint_places(names: tuple[str, ...], model: Model) -> NDArray[np.intp]:
     if not names:
         raise Fault(CAUSE, "the trajectory names no joint")
     twice = repeated(names)
@@ -105,7 +105,7 @@ def _places(names: tuple[str, ...], model: Model) -> NDArray[np.intp]:
     return np.array([model.index[name] for name in names], dtype=np.intp)
 
 
-def _rows(field: str, points: Sequence[Any], names: tuple[str, ...]) -> Array | None:
+def field_rows(field: str, points: Sequence[Any], names: tuple[str, ...]) -> Array | None:
     """One field of all points, a row each: NaN where it is empty, None where it is empty in all."""
     values = list(map(attrgetter(field), points))
     lengths = list(map(len, values))
@@ -128,7 +128,7 @@ def _rows(field: str, points: Sequence[Any], names: tuple[str, ...]) -> Array | 
     return spaced
 
 
-def _times(points: Sequence[Any]) -> Array:
+def point_times(points: Sequence[Any]) -> Array:
     durations = list(map(attrgetter("time_from_start"), points))
     seconds = np.fromiter(map(attrgetter("sec"), durations), np.float64, len(points))
     nanoseconds = np.fromiter(map(attrgetter("nanosec"), durations), np.float64, len(points))
@@ -148,14 +148,14 @@ def fill_points(
     points: Sequence[JointTrajectoryPoint], velocities: Array, accelerations: Array, efforts: Array
 ) -> None:
     """Write arrays (N, m) into the points of a message, in place."""
-    fields = [_arrays(values) for values in (velocities, accelerations, efforts)]
+    fields = [message_arrays(values) for values in (velocities, accelerations, efforts)]
     for point, v, a, tau in zip(points, *fields):
         point.velocities = v
         point.accelerations = a
         point.effort = tau
 
 
-def _arrays(values: Array) -> list[Any]:
+def message_arrays(values: Array) -> list[Any]:
     """Each row as the kind of array that messages hold."""
     data = np.ascontiguousarray(values).tobytes()
     width = 8 * values.shape[1]
