@@ -13,6 +13,11 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 def main() -> None:
     os.environ.update(dict.fromkeys(THREADS, "1"))  # heard by libraries when they are imported
+    if sys.argv[1:2] == ["ros"]:
+        from benchmarks import ros
+
+        ros.main(sys.argv[2:])
+        return
     from benchmarks import calls, operations, report, simulate, startup
 
     rows = [*calls.ROWS, *startup.ROWS, *simulate.ROWS]

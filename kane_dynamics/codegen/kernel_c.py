@@ -15,7 +15,9 @@ BATCH_SYMBOL = "kane_batch"
 REAL = "real"
 """The type of values in the statements that are put into the functions below."""
 
+# Threads may have little stack: 16 kB of it for one state, 32 kB for many, are safe and fastest.
 _KEPT_ON_STACK = 2048
+_LANES_ON_STACK = 512
 _PRELUDE = Path(__file__).with_name("kernel.h")
 _SINE_COSINE = re.compile(r"SINCOS\((.*), (\S+), (\S+)\);")
 _DECLARATION = re.compile(rf"({REAL} \w+(, \w+)?)?;")
@@ -40,9 +42,7 @@ EXPORT int {symbol}(const double *const *rows, const ptrdiff_t *strides, double 
                     ptrdiff_t count)
 {{
     static const int sizes[] = {{{sizes} 0}};
-    lanes *const in = lanes_array({total} + {size} + {kept} + 1);
-    if (in == NULL)
-        return 0;
+    {memory}
     lanes *const result = in + {total}, *const kept = result + {size};
     for (ptrdiff_t done = 0; done < count; done += LANES) {{
         const ptrdiff_t left = count - done;
@@ -52,10 +52,13 @@ EXPORT int {symbol}(const double *const *rows, const ptrdiff_t *strides, double 
         {calls}
         scatter(result, {size}, left, out + done * {size});
     }}
-    free(in);
+    {release}
     return 1;
 }}
 """
+
+_STACK = "lanes in[{length}];"
+_HEAP = "lanes *const in = lanes_array({length}); if (in == NULL) return 0;"
 
 _PIECE = """
 PIECE void piece_{number}(INPUTS in, real *restrict result, real *restrict kept)
@@ -75,7 +78,6 @@ def state_source(signature: Signature, statements: Sequence[str]) -> str:
         prelude=_prelude(pieces),
         inputs="\n".join(inputs),
         pieces=_functions([_angles_together(piece) for piece in pieces]),
-        # Threads may have little stack.
         storage="static _Thread_local" if kept > _KEPT_ON_STACK else "",
         kept=kept,
         calls=_calls(pieces),
@@ -94,12 +96,15 @@ def batch_source(signature: Signature, statements: Sequence[str]) -> str:
         for k, entry in enumerate(signature.inputs)
     ]
     pieces, kept = in_pieces(statements)
+    length = sum(sizes) + signature.size + kept + 1
     return _BATCH.format(
         symbol=BATCH_SYMBOL,
         prelude=_prelude(pieces),
         inputs="\n".join(inputs),
         pieces=_functions(pieces),
         kept=kept,
+        memory=(_HEAP if length > _LANES_ON_STACK else _STACK).format(length=length),
+        release="free(in);" if length > _LANES_ON_STACK else "",
         calls=_calls(pieces),
         sizes="".join(f"{size}, " for size in sizes),
         input_count=len(sizes),

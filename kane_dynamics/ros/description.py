@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
@@ -118,7 +119,10 @@ class Description:
             outcome = self._outcome(description)
             with self._lock:
                 self._outcomes.append(outcome)
-            self._handover.trigger()
+            try:
+                self._handover.trigger()
+            except InvalidHandle:
+                return  # the node is no more
 
     def _outcome(self, description: str) -> Outcome:
         began = time.monotonic()

@@ -56,18 +56,22 @@ class PromptExecutor(SingleThreadedExecutor):
                     self._serve_rest()
         except Exception:
             if self._context.ok():
-                raise  # else another thread has shut ROS down under our feet
+                raise  # else it comes of the shutdown
         finally:
             self._waiting.close()
 
     def _serve_prompt(self) -> None:
         subscription = self._subscription
-        taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
-        if taken is not None:
-            try:
+        try:
+            taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
+            if taken is not None:
                 subscription.callback(taken[0])
-            except Exception as error:
-                self._failed(error)
+        except Exception as error:
+            self._tell(error)
+
+    def _tell(self, error: Exception) -> None:
+        if self._context.ok():  # else it comes of the shutdown
+            self._failed(error)
 
     def _serve_rest(self) -> None:
         while True:
@@ -75,10 +79,13 @@ class PromptExecutor(SingleThreadedExecutor):
                 handler, _, _ = self.wait_for_ready_callbacks(timeout_sec=0)
             except (TimeoutException, ShutdownException):
                 return
+            except Exception as error:  # what came could not be read
+                self._tell(error)
+                return
             handler()
             error = handler.exception()
             if error is not None:
-                self._failed(error)
+                self._tell(error)
 
     def _wait_for_prompt(self) -> bool:
         """Wait until something is ready; whether that is the one subscription, and nothing else."""
@@ -96,8 +103,12 @@ class PromptExecutor(SingleThreadedExecutor):
         for guard in node.guards:
             if guard.handle.pointer in used_up:
                 guard.trigger()
-        ready = [pointer for kind in _KINDS for pointer in wait_set.get_ready_entities(kind)]
-        return ready == [self._subscription.handle.pointer] and not self._tasks
+        # Tasks that have ended trigger this guard too: they are no work, and must not make a queue
+        # of joint states wait for the slow way.
+        woken = self._guard.handle.pointer
+        ready = [p for kind in _KINDS for p in wait_set.get_ready_entities(kind) if p != woken]
+        idle = all(task.done() for task, *_ in self._tasks)
+        return ready == [self._subscription.handle.pointer] and idle
 
 
 class _WaitingFor:

@@ -6,20 +6,22 @@ import signal
 import sys
 from types import FrameType
 
+_received: list[int] = []
+
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until a signal ends it; the exit status.
 
-    What takes its time is imported here, so that a signal in the meantime ends the process as
-    quietly as one at any later time.
+    What takes its time is imported after signals are taken care of. They are noted, not raised as
+    exceptions, which would end in a traceback wherever they came at a bad moment.
     """
     for ending in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(ending, _leave)
+        signal.signal(ending, _note)
     return _run(args)
 
 
-def _leave(_signal: int, _frame: FrameType | None) -> None:
-    raise SystemExit(0)
+def _note(number: int, _frame: FrameType | None) -> None:
+    _received.append(number)
 
 
 def _run(args: list[str] | None) -> int:
@@ -30,17 +32,18 @@ def _run(args: list[str] | None) -> int:
     from kane_dynamics.ros.node import DynamicsNode
 
     try:
-        rclpy.init(args=args)
+        rclpy.init(args=args)  # from here on, signals shut ROS down
     except Exception as error:  # rclpy gives the error about bad arguments no public name
         return _fail(error)
     try:
-        node = DynamicsNode()
-        PromptExecutor(node, node.joint_states, node.failed).spin()
+        if not _received:
+            node = DynamicsNode()
+            PromptExecutor(node, node.joint_states, node.failed).spin()
     except KaneDynamicsError as error:
         return _fail(error)
     except Exception:
         if rclpy.ok():
-            raise  # else the signal has shut ROS down before it came to us
+            raise  # else it comes of the shutdown
     finally:
         rclpy.try_shutdown()
     return 0

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rclpy.serialization import serialize_message
 from robot_graph import LATCHED, STANFORD, TWO_LINK, Graph, arm_of, joint_state, trajectory
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -104,6 +105,31 @@ def serve_one_of_two(graph: Graph, namespace: str, urdf: Path) -> None:
     client.until(lambda: heard and answers, f"torques of {namespace}")
     np.testing.assert_allclose(heard[0].effort, arm.gravity(q), rtol=1e-12, atol=1e-12)
     assert client.enable(False, name=name).success
+
+
+def test_bytes_that_are_no_message_change_nothing(graph: Graph) -> None:
+    graph.start(TWO_LINK)
+    client = graph.client
+    heard = client.hear(JointState, "/kane_dynamics/gravity_torques")
+    answers = client.hear(JointTrajectory, "/kane_dynamics/torque_trajectory")
+    states = client.speak(JointState, "/joint_states")
+    commands = client.speak(JointTrajectory, "/joint_trajectory")
+    descriptions = client.speak(String, "/robot_description", LATCHED)
+    random = np.random.default_rng(2)
+    for message in (joint_state(JOINTS, [0.1, 0.2]), trajectory(JOINTS, [0.1], [[0.1, 0.2]])):
+        whole = serialize_message(message)
+        for length in (4, 5, 17, len(whole) // 2, len(whole)):
+            noise = bytes(random.integers(0, 256, length, dtype=np.uint8))
+            for garbage in (noise, whole[:length], whole[:4] + noise):
+                states.publish(garbage)
+                commands.publish(garbage)
+                descriptions.publish(garbage)
+                client.spin_for(0.002)
+    seen = len(heard), len(answers)
+    states.publish(joint_state(JOINTS, [0.3, 0.4]))
+    commands.publish(trajectory(JOINTS, [0.1], [[0.3, 0.4]]))
+    client.until(lambda: len(heard) > seen[0] and len(answers) > seen[1], "good messages served")
+    assert np.isfinite([each.effort for each in heard]).all()
 
 
 def test_topics_can_be_remapped(graph: Graph) -> None:
