@@ -83,9 +83,9 @@ class PromptExecutor(SingleThreadedExecutor):
                 self._tell(error)
                 return
             handler()
-            error = handler.exception()
-            if error is not None:
-                self._tell(error)
+            raised = handler.exception()
+            if raised is not None:
+                self._tell(raised)
 
     def _wait_for_prompt(self) -> bool:
         """Wait until something is ready; whether that is the one subscription, and nothing else."""

@@ -111,6 +111,23 @@ class Client(Node):
         self.until(lambda: publisher.get_subscription_count() > 0, f"subscriber of {topic}")
         return publisher
 
+    def introduce(self, states: Any, heard: list[Any], message: JointState) -> None:
+        """Publish joint states until they are answered, and forget the answers.
+
+        What is published with best effort is lost until the node, too, has found the publisher.
+        """
+        sent = 0
+
+        def publish() -> None:
+            nonlocal sent
+            sent += 1
+            message.header.stamp = Time(sec=1, nanosec=sent)
+            states.publish(message)
+
+        self.until(lambda: heard, "an answer to joint states", publish, 0.05)
+        self.until(lambda: heard[-1].header.stamp.nanosec == sent, "an answer to the last of them")
+        heard.clear()
+
     def spin_for(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while time.monotonic() < end:

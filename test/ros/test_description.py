@@ -62,6 +62,7 @@ def test_a_new_description_replaces_the_model_while_joint_states_stream(graph: G
     descriptions.publish(String(data=TWO_LINK.read_text()))
     graph.wait_until_serving()
     heard, states = client.hear(JointState, TORQUES), client.speak(JointState, "/joint_states")
+    client.introduce(states, heard, joint_state(JOINTS, [0.3, 0.4]))
     sent = 0
 
     def publish() -> None:
@@ -87,6 +88,7 @@ def test_descriptions_that_are_no_robot_leave_the_old_model_serving(graph: Graph
     descriptions.publish(String(data=TWO_LINK.read_text()))
     graph.wait_until_serving()
     heard, states = client.hear(JointState, TORQUES), client.speak(JointState, "/joint_states")
+    client.introduce(states, heard, joint_state(JOINTS, [0.3, 0.4]))
     bad = {
         "it begins with 'this is no URDF'": "this is no URDF",
         "robot_description": "<robot",

@@ -20,6 +20,7 @@ def test_each_joint_state_gets_its_torques_with_its_stamp(graph: Graph, reliabil
     states = graph.client.speak(JointState, "/joint_states", profile)
     random = np.random.default_rng(3)
     q = random.uniform(-2.0, 2.0, (50, 6))
+    graph.client.introduce(states, heard, joint_state(arm.joint_names, q[0]))
     for k in range(50):
         states.publish(joint_state(arm.joint_names, q[k], stamp=Time(sec=7, nanosec=k)))
         graph.client.until(lambda k=k: len(heard) == k + 1, f"torques {k}")
@@ -33,8 +34,8 @@ def test_joints_are_matched_by_name_and_others_ignored(graph: Graph) -> None:
     arm = arm_of(TWO_LINK)
     heard = graph.client.hear(JointState, TORQUES)
     states = graph.client.speak(JointState, "/joint_states")
-    states.publish(joint_state(["joint2", "gripper", "joint1"], [0.4, np.nan, 0.3]))
-    graph.client.until(lambda: heard, "torques")
+    mixed = joint_state(["joint2", "gripper", "joint1"], [0.4, np.nan, 0.3])
+    graph.client.until(lambda: heard, "torques", lambda: states.publish(mixed))
     assert heard[0].name == JOINTS
     np.testing.assert_allclose(heard[0].effort, arm.gravity([0.3, 0.4]), rtol=1e-12)
 
@@ -44,7 +45,12 @@ def test_nothing_is_published_until_every_joint_has_been_named(graph: Graph) -> 
     arm, client = arm_of(TWO_LINK), graph.client
     heard = client.hear(JointState, TORQUES)
     states = client.speak(JointState, "/joint_states")
-    states.publish(joint_state(["joint2"], [0.4]))
+
+    def missing() -> str:
+        return str(client.diagnosis("joint states").values[0].value)
+
+    part = joint_state(["joint2"], [0.4])
+    client.until(lambda: missing() == "joint1", "the warning", lambda: states.publish(part))
     client.until(
         lambda: "not been named by any" in client.diagnosis("joint states").message, "warning"
     )
@@ -62,7 +68,8 @@ def test_joints_that_are_no_longer_named_are_reported_as_stale(graph: Graph) -> 
     graph.start(TWO_LINK, state_timeout=0.2)
     client = graph.client
     states = client.speak(JointState, "/joint_states")
-    states.publish(joint_state(JOINTS, [0.3, 0.4]))
+    gravity = client.hear(JointState, TORQUES)
+    client.introduce(states, gravity, joint_state(JOINTS, [0.3, 0.4]))
 
     def stale() -> str:
         return {v.key: v.value for v in client.diagnosis("joint states").values}["stale joints"]
@@ -79,8 +86,9 @@ def test_a_velocity_that_is_not_measured_is_no_fault(graph: Graph) -> None:
     graph.start(TWO_LINK)
     heard = graph.client.hear(JointState, TORQUES)
     states = graph.client.speak(JointState, "/joint_states")
-    states.publish(joint_state(JOINTS, [0.3, 0.4], [np.nan, np.nan]))
-    graph.client.until(lambda: heard, "torques")
+    unmeasured = joint_state(JOINTS, [0.3, 0.4], [np.nan, np.nan])
+    graph.client.until(lambda: heard, "torques", lambda: states.publish(unmeasured))
+    assert graph.client.diagnosis("faults").message == "none"
 
 
 BAD_STATES = {
@@ -106,6 +114,7 @@ def test_bad_joint_states_are_dropped_and_counted_and_the_next_good_one_is_serve
     client = graph.client
     heard = client.hear(JointState, TORQUES)
     states = client.speak(JointState, "/joint_states")
+    client.introduce(states, heard, joint_state(JOINTS, [0.3, 0.4]))
     for message in BAD_STATES.values():
         states.publish(message)
     states.publish(joint_state(JOINTS, [0.3, 0.4]))

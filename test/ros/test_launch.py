@@ -92,8 +92,7 @@ def test_a_robot_is_served_in_a_namespace_with_topics_remapped(
         client = graph.client
         heard = client.hear(JointState, "/left/kane_dynamics/gravity_torques")
         states = client.speak(JointState, "/left/arm/states")
-        states.publish(joint_state(["joint1", "joint2"], [0.1, 0.2]))
-        client.until(lambda: heard, "torques")
+        client.introduce(states, heard, joint_state(["joint1", "joint2"], [0.1, 0.2]))
     text = (tmp_path / "log").read_text()
     assert "process has finished cleanly" in text
     assert "Traceback" not in text

@@ -100,6 +100,7 @@ def serve_one_of_two(graph: Graph, namespace: str, urdf: Path) -> None:
     answers = client.hear(JointTrajectory, f"{name}/torque_trajectory")
     states = client.speak(JointState, f"{namespace}/joint_states")
     commands = client.speak(JointTrajectory, f"{namespace}/joint_trajectory")
+    client.introduce(states, heard, joint_state(arm.joint_names, q))
     states.publish(joint_state(arm.joint_names, q))
     commands.publish(trajectory(arm.joint_names, [0.0], [q]))
     client.until(lambda: heard and answers, f"torques of {namespace}")
@@ -115,6 +116,7 @@ def test_bytes_that_are_no_message_change_nothing(graph: Graph) -> None:
     states = client.speak(JointState, "/joint_states")
     commands = client.speak(JointTrajectory, "/joint_trajectory")
     descriptions = client.speak(String, "/robot_description", LATCHED)
+    client.introduce(states, heard, joint_state(JOINTS, [0.3, 0.4]))
     random = np.random.default_rng(2)
     for message in (joint_state(JOINTS, [0.1, 0.2]), trajectory(JOINTS, [0.1], [[0.1, 0.2]])):
         whole = serialize_message(message)
@@ -137,5 +139,4 @@ def test_topics_can_be_remapped(graph: Graph) -> None:
     graph.start(TWO_LINK, arguments=[word for each in remappings for word in ("-r", each)])
     heard = graph.client.hear(JointState, "/arm/torques")
     states = graph.client.speak(JointState, "/arm/states")
-    states.publish(joint_state(JOINTS, [0.3, 0.4]))
-    graph.client.until(lambda: heard, "torques")
+    graph.client.introduce(states, heard, joint_state(JOINTS, [0.3, 0.4]))

@@ -33,6 +33,7 @@ def test_torques_come_as_close_to_the_measured_ones_as_a_rigid_model_can(
     client, arm = graph.client, arm_of(urdf, joints=names)
     heard = client.hear(JointState, "/kane_dynamics/gravity_torques")
     states = client.speak(JointState, "/joint_states")
+    client.introduce(states, heard, joint_state(names, np.zeros(7)))
     for k, message in enumerate(recorded):
         played = joint_state(
             [name.replace("fer_", "panda_") for name in message.name],
