@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
@@ -10,7 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kane_dynamics.codegen import Backend, CacheChoice, compile_program
+from kane_dynamics.codegen.address import state_address
 from kane_dynamics.codegen.arguments import prepare, refuse_overflow
+from kane_dynamics.codegen.backend_numpy import PythonFunction
 from kane_dynamics.codegen.identity import digest
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.programs import PROGRAMS, Equations, program, signature
@@ -107,6 +110,7 @@ class Dynamics:
         self._backend: Backend = backend
         self._cache = cache
         self._functions: dict[tuple[str, tuple[str, ...]], Function] = {}
+        self._addresses: dict[tuple[str, tuple[str, ...]], int] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are made anew, and find what is compiled in the cache."""
@@ -152,6 +156,31 @@ class Dynamics:
         """Number of generalized coordinates."""
         return self._tree.nq
 
+    @property
+    def tree(self) -> Tree:
+        """The bodies that move, with the inertias and frames the equations are written in."""
+        return self._tree
+
+    @property
+    def gravity_vector(self) -> tuple[float, float, float]:
+        """Acceleration of gravity in the world, m/s²."""
+        return self._equations.gravity
+
+    @property
+    def backend(self) -> Backend:
+        """The backend that was asked for; `compiled` says what came of it."""
+        return self._backend
+
+    @property
+    def cache(self) -> bool | str:
+        """Where compiled code is kept, as in `kane_dynamics.load`."""
+        return self._cache if isinstance(self._cache, bool) else os.fspath(self._cache)
+
+    @cached_property
+    def compiled(self) -> bool:
+        """Whether compiled C computes, rather than NumPy."""
+        return not isinstance(self._gravity, PythonFunction)
+
     @cached_property
     def limits(self) -> JointLimits:
         """Limits of `joint_names`, as the robot gives them."""
@@ -192,7 +221,7 @@ class Dynamics:
         tau = self._inverse_dynamics(q, u, udot)
         if wrenches is None:
             return tau
-        return _sum("inverse_dynamics", tau, -self._wrench_forces(q, wrenches))
+        return _sum("inverse_dynamics", tau, -self.wrench_forces(q, wrenches))
 
     def gravity(self, q: ArrayLike) -> Array:
         """Torques that hold the robot still against its weight, (dof,) or (N, dof)."""
@@ -218,7 +247,7 @@ class Dynamics:
         """
         if wrenches is not None:
             tau = _checked("forward_dynamics", "tau", tau, self.dof)
-            tau = _sum("forward_dynamics", tau, self._wrench_forces(q, wrenches))
+            tau = _sum("forward_dynamics", tau, self.wrench_forces(q, wrenches))
         return self._forward_dynamics(q, u, tau)
 
     def energy(self, q: ArrayLike, u: ArrayLike) -> Energy:
@@ -245,6 +274,30 @@ class Dynamics:
         what a unit of speed r gives.
         """
         return self._function("jacobian", link)(q)
+
+    def wrench_forces(self, q: ArrayLike, wrenches: Wrenches) -> Array:
+        """Generalized active forces of wrenches on links, (dof,) or (N, dof).
+
+        Parameters
+        ----------
+        q, wrenches
+            As in `inverse_dynamics`.
+        """
+        if not isinstance(wrenches, Mapping):
+            raise ArgumentError(
+                f"wrenches must be a dict from link name to (6,), got {type(wrenches).__name__}"
+            )
+        for link in wrenches:
+            self._tree.frame(link)
+        if not wrenches:
+            return np.zeros(self.dof)
+        inputs = tuple(Input(f"['{link}']", 6) for link in wrenches)
+        arrays = prepare(Signature("wrenches", inputs, ()), list(wrenches.values()), {})
+        # Sorted, so that the order in which links are named does not make another program.
+        links, arrays = zip(*sorted(zip(wrenches, arrays), key=lambda pair: pair[0]))
+        states = np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
+        flat = np.concatenate([np.broadcast_to(a, (*states, 6)) for a in arrays], axis=-1)
+        return self._function("wrench_forces", *links)(q, flat)
 
     def simulate(
         self,
@@ -290,6 +343,36 @@ class Dynamics:
         from kane_dynamics.simulation.simulate import simulate
 
         return simulate(self, duration, q0, u0, torque, step, method, **options)
+
+    # ------------------------------------------------------------------- for programs built on it
+    def with_tree(self, tree: Tree) -> Dynamics:
+        """The same robot with other numbers for its moving bodies."""
+        return Dynamics(self._robot, tree, self.gravity_vector, self._backend, self._cache)
+
+    def address(self, name: str, *links: str) -> int:
+        """Address of a compiled function of one state, for compiled code that calls it.
+
+        In C it is ``void f(const double *const *in, double *result)``, with a pointer for each
+        argument; for ``"wrench_forces"`` these are q and the wrenches on `links` one after the
+        other.
+
+        Raises
+        ------
+        CompileError
+            If there is no compiler that works.
+        """
+        if (name, links) not in self._addresses:
+            if name not in PROGRAMS:
+                raise unknown_name("function", name, list(PROGRAMS))
+            for link in links:
+                self._tree.frame(link)
+            self._addresses[name, links] = state_address(
+                self._key(links),
+                lambda: program(self._equations, name, links),
+                signature(self._tree, name, links),
+                self._cache,
+            )
+        return self._addresses[name, links]
 
     # ----------------------------------------------------------------- equations to be looked at
     def operations(self, name: str, link: str | None = None) -> Operations:
@@ -405,24 +488,6 @@ class Dynamics:
 
     def _key(self, links: tuple[str, ...]) -> str:
         return digest(self._model_digest, repr(links))
-
-    def _wrench_forces(self, q: ArrayLike, wrenches: Wrenches) -> Array:
-        """Generalized active forces of wrenches on links."""
-        if not isinstance(wrenches, Mapping):
-            raise ArgumentError(
-                f"wrenches must be a dict from link name to (6,), got {type(wrenches).__name__}"
-            )
-        for link in wrenches:
-            self._tree.frame(link)
-        if not wrenches:
-            return np.zeros(self.dof)
-        inputs = tuple(Input(f"['{link}']", 6) for link in wrenches)
-        arrays = prepare(Signature("wrenches", inputs, ()), list(wrenches.values()), {})
-        # Sorted, so that the order in which links are named does not make another program.
-        links, arrays = zip(*sorted(zip(wrenches, arrays), key=lambda pair: pair[0]))
-        states = np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
-        flat = np.concatenate([np.broadcast_to(a, (*states, 6)) for a in arrays], axis=-1)
-        return self._function("wrench_forces", *links)(q, flat)
 
 
 def _printable(name: str) -> str:

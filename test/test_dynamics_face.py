@@ -1,5 +1,6 @@
 """The face of `Dynamics`: which arrays it takes, what it gives back, and what it refuses."""
 
+import ctypes
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -323,3 +324,25 @@ def test_threads_may_share_a_robot_from_the_first_call_on(backend: str) -> None:
         np.testing.assert_array_equal(many, arm.forward_dynamics(q, u, tau))
         np.testing.assert_allclose(one, many, rtol=1e-12)
         np.testing.assert_array_equal(matrix, arm.mass_matrix(q))
+
+
+def test_it_says_with_what_it_was_made(arm: kd.Dynamics) -> None:
+    assert arm.compiled == (arm.backend == "c")
+    assert arm.cache is True
+    assert arm.gravity_vector == (0.0, 0.0, -9.81)
+    assert arm.tree.joint_names == arm.joint_names
+
+
+def test_compiled_code_can_call_a_function_by_its_address() -> None:
+    arm = kd.load(robot_path("ur5_robot"), backend="c")
+    pointer = ctypes.POINTER(ctypes.c_double)
+    call = ctypes.CFUNCTYPE(None, ctypes.POINTER(pointer), pointer)(arm.address("bias"))
+    q, u, result = states(1)["q"][0], states(1)["u"][0], np.zeros(6)
+    call(
+        (pointer * 2)(*(x.ctypes.data_as(pointer) for x in (q, u))), result.ctypes.data_as(pointer)
+    )
+    np.testing.assert_array_equal(result, arm.bias(q, u))
+    with pytest.raises(kd.ArgumentError, match=r"no function 'biass'.*'bias'"):
+        arm.address("biass")
+    with pytest.raises(kd.ArgumentError, match="wrist_3_link"):
+        arm.address("wrench_forces", "wrist_3_lnk")

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane_dynamics.codegen.backend_numpy import PythonFunction
 from kane_dynamics.dynamics import Dynamics
 from kane_dynamics.errors import ModelError
 from kane_dynamics.loading import load
@@ -34,7 +33,7 @@ class Model:
     @cached_property
     def backend(self) -> str:
         """Whether compiled C or NumPy computes."""
-        return "numpy" if isinstance(self.dynamics._gravity, PythonFunction) else "c"
+        return "c" if self.dynamics.compiled else "numpy"
 
     @cached_property
     def operations(self) -> dict[str, Operations]:

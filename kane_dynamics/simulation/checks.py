@@ -87,7 +87,7 @@ def checks_of(motion: Motion, plant: Plant, local_error: float) -> Checks:
 
 def _conserved(motion: Motion, plant: Plant, force: Array) -> Iterator[tuple[str, Array]]:
     """Names and values (K,) of momenta that nothing acts on."""
-    tree, gravity = plant.dynamics._tree, np.array(plant.dynamics._equations.gravity)
+    tree, gravity = plant.dynamics.tree, np.array(plant.dynamics.gravity_vector)
     rooted = [body for body in tree.bodies if body.parent == GROUND]
     if len(rooted) == 1 and rooted[0].kind == "floating":
         if not force[:, rooted[0].speed : rooted[0].speed + 6].any():

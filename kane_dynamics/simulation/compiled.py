@@ -52,7 +52,7 @@ class _CompiledRun:
         self._kept: list[Any] = []
         self._fault = ""
         asks = isinstance(problem.drive, FunctionDrive)
-        self._integrate = integrator.integrate_function(problem.plant.cache, locked=asks)
+        self._integrate = integrator.integrate_function(problem.plant.dynamics.cache, locked=asks)
         self._run = RunStruct()
         self._rows = np.empty((len(problem.row_times) + 1, problem.row_width))
         self._describe_robot()
@@ -98,9 +98,10 @@ class _CompiledRun:
         run.free_speed = self._pointer(plant.free[:, 1], np.int64)
         run.damping, run.friction = self._pointer(plant.damping), self._pointer(plant.friction)
         run.dry = bool(plant.friction.any())
-        run.forward = plant.address("forward_dynamics")
+        address = plant.dynamics.address
+        run.forward = address("forward_dynamics")
         if run.dry:
-            run.mass, run.bias = plant.address("mass_matrix"), plant.address("bias")
+            run.mass, run.bias = address("mass_matrix"), address("bias")
         stops = problem.stops
         run.limits = integrator.LIMITS[stops.policy]
         run.lower, run.upper = self._pointer(stops.lower), self._pointer(stops.upper)
@@ -126,9 +127,9 @@ class _CompiledRun:
             run.kp, run.kd = self._pointer(drive.kp), self._pointer(drive.kd)
             if drive.computed:
                 run.input = integrator.COMPUTED_TORQUE
-                run.inverse = plant.address("inverse_dynamics")
+                run.inverse = plant.dynamics.address("inverse_dynamics")
             else:
-                run.input, run.gravity = integrator.PD_CONTROL, plant.address("gravity")
+                run.input, run.gravity = integrator.PD_CONTROL, plant.dynamics.address("gravity")
 
     def _asker(self, drive: FunctionDrive) -> Callable[[], None]:
         """Calls the function of the user with what compiled code has put down."""
@@ -150,7 +151,7 @@ class _CompiledRun:
             histories = (HistoryStruct * len(problem.links))(*map(self._history, problem.wrenches))
             self._kept.append(histories)
             run.wrench_count, run.wrenches = len(histories), ctypes.addressof(histories)
-            run.wrench = problem.plant.address("wrench_forces", problem.links)
+            run.wrench = problem.plant.dynamics.address("wrench_forces", *problem.links)
 
     def _describe_time(self) -> None:
         run, problem = self._run, self._problem

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kane_dynamics.codegen import Backend
-from kane_dynamics.codegen.address import state_address
 from kane_dynamics.dynamics import Dynamics
-from kane_dynamics.kane.programs import program, signature
-from kane_dynamics.robot.model import Robot
-from kane_dynamics.robot.tree import Body, Tree
+from kane_dynamics.robot.tree import Body
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -34,8 +29,6 @@ class Plant:
         Where the coordinates and the speeds of each free joint begin.
     damping, friction : array (n,)
         Viscous and dry friction felt by each speed.
-    cache : bool or str
-        Where compiled code is kept, as in `kane_dynamics.load`.
     """
 
     dynamics: Dynamics
@@ -43,47 +36,26 @@ class Plant:
     free: Indices
     damping: Array
     friction: Array
-    cache: bool | str
-    _addresses: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict, repr=False)
 
     @property
     def driven(self) -> Indices:
         """The speeds that a joint can drive: all but those of free joints."""
         return np.flatnonzero(self.coordinate >= 0)
 
-    def address(self, name: str, links: tuple[str, ...] = ()) -> int:
-        """Address of a compiled function of one state; CompileError where there is no compiler."""
-        if (name, links) not in self._addresses:
-            dynamics = self.dynamics
-            self._addresses[name, links] = state_address(
-                dynamics._key(links),
-                lambda: program(dynamics._equations, name, links),
-                signature(dynamics._tree, name, links),
-                self.cache,
-            )
-        return self._addresses[name, links]
+
+_plants: WeakKeyDictionary[Dynamics, Plant] = WeakKeyDictionary()
 
 
 def plant_of(dynamics: Dynamics) -> Plant:
     """The robot of a `Dynamics` as a plant; the same one whenever it is asked for again."""
-    cache = dynamics._cache
-    return _plant(
-        dynamics.robot,
-        dynamics._tree,
-        dynamics._equations.gravity,
-        dynamics._backend,
-        cache if isinstance(cache, bool) else os.fspath(cache),
-    )
+    plant = _plants.get(dynamics)
+    if plant is None:
+        plant = _plants[dynamics] = _plant(dynamics)
+    return plant
 
 
-@lru_cache(maxsize=32)
-def _plant(
-    robot: Robot,
-    tree: Tree,
-    gravity: tuple[float, float, float],
-    backend: Backend,
-    cache: bool | str,
-) -> Plant:
+def _plant(dynamics: Dynamics) -> Plant:
+    tree = dynamics.tree
     smooth = replace(tree, bodies=tuple(replace(body, friction=0.0) for body in tree.bodies))
     coordinate = np.full(tree.nu, -1, np.int64)
     damping, friction = np.zeros(tree.nu), np.zeros(tree.nu)
@@ -93,12 +65,11 @@ def _plant(
         friction[body.speed] += abs(body.multiplier) * body.friction
     free = [(body.coordinate, body.speed) for body in tree.bodies if not _is_simple(body)]
     return Plant(
-        Dynamics(robot, smooth, gravity, backend, cache),
+        dynamics.with_tree(smooth),
         coordinate,
         np.array(free, np.int64).reshape(-1, 2),
         damping,
         friction,
-        cache,
     )
 
 

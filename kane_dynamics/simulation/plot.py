@@ -83,7 +83,7 @@ def _finish(axes: Any, entries: int) -> None:
 
 def _units(motion: Motion) -> tuple[str, str, str]:
     """Units of positions, speeds and torques of the joints that there are."""
-    bodies = motion._plant.dynamics._tree.bodies
+    bodies = motion._plant.dynamics.tree.bodies
     kinds = {body.kind for body in bodies}
     turns, slides = "revolute" in kinds, "prismatic" in kinds
     if "floating" in kinds or (turns and slides):

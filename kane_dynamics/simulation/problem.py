@@ -176,7 +176,7 @@ def _wrenches(
             f"{type(wrenches).__name__}"
         )
     for link in wrenches:
-        plant.dynamics._tree.frame(link)
+        plant.dynamics.tree.frame(link)
     links = tuple(sorted(wrenches))
     return links, tuple(_wrench(link, wrenches[link]) for link in links)
 

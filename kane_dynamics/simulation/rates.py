@@ -105,8 +105,8 @@ def _rates_at(run: Run, t: float, x: State) -> Rates:
     tau = problem.drive.torque(t, run.middle, q, u, run.modes)
     force = tau
     if problem.links:
-        flat = np.concatenate([wrench.at(t, run.middle) for wrench in problem.wrenches])
-        force = force + plant.dynamics._function("wrench_forces", *problem.links)(q, flat)
+        wrenches = [wrench.at(t, run.middle) for wrench in problem.wrenches]
+        force = force + plant.dynamics.wrench_forces(q, dict(zip(problem.links, wrenches)))
     if run.stops.any():
         force = force + stop_forces(run, q, u)
     stuck = run.modes == STUCK

@@ -122,7 +122,7 @@ def _integrated(problem: Problem, watch: Watch) -> Outcome:
         from kane_dynamics.simulation import adaptive  # imports SciPy, which takes long
 
         return adaptive.integrate(problem, watch)
-    backend = problem.plant.dynamics._backend
+    backend = problem.plant.dynamics.backend
     if backend != "numpy":
         try:
             return compiled.integrate(problem, watch)
