@@ -326,7 +326,7 @@ class Dynamics:
             The first two have fixed steps, the others choose theirs.
         **options
             See `kane_dynamics.simulation.simulate.simulate`: ``output_step``, ``wrenches``,
-            ``limits``, ``tolerance``, ``progress``, ``cancel``.
+            ``limits``, ``tolerance``, ``max_steps``, ``progress``, ``cancel``.
 
         Examples
         --------

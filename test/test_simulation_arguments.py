@@ -16,7 +16,7 @@ def arm() -> kd.Dynamics:
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, "long"])
-@pytest.mark.parametrize("name", ["duration", "step", "output_step", "tolerance"])
+@pytest.mark.parametrize("name", ["duration", "step", "output_step", "tolerance", "max_steps"])
 def test_times_must_be_positive_numbers(arm: kd.Dynamics, name: str, value: object) -> None:
     options = {"duration": 1.0, "q0": START[0], "u0": START[1], name: value}
     with pytest.raises(kd.ArgumentError, match=f"{name} must be a positive, finite number"):
@@ -27,7 +27,7 @@ def test_a_duration_beyond_all_bounds_is_refused(arm: kd.Dynamics) -> None:
     with pytest.raises(kd.ArgumentError, match="longer output_step"):
         arm.simulate(1e6, *START)
     with pytest.raises(
-        kd.ArgumentError, match=r"1e\+12 steps, more than 1e\+09; simulate a shorter"
+        kd.ArgumentError, match="steps, more than the 1000000000 of max_steps; simulate a shorter"
     ):
         arm.simulate(1e9, *START, output_step=1e6)
     with pytest.raises(kd.ArgumentError, match="GB, more than 1; give a longer output_step"):

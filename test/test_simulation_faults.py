@@ -256,3 +256,21 @@ def test_a_bar_is_shown_in_a_terminal_only() -> None:
         time.sleep(2.0)
         running.send_signal(signal.SIGINT)
         assert running.communicate(timeout=10.0)[1] == ""
+
+
+# --------------------------------------------------------------------------------- too much work
+
+
+@pytest.mark.parametrize("method", ["dop853", "radau"])
+def test_adaptive_steps_end_when_there_have_been_enough(arm: kd.Dynamics, method: str) -> None:
+    motion = arm.simulate(100.0, *START, method=method, max_steps=30)
+    assert is_good(motion)
+    assert not motion.completed
+    assert 0.0 < motion.t[-1] < 100.0
+    assert motion.message.startswith("30 steps, as many as are allowed, led to t = ")
+
+
+def test_as_many_fixed_steps_as_allowed_are_done(arm: kd.Dynamics) -> None:
+    assert arm.simulate(0.1, *START, step=1e-3, max_steps=100).completed
+    with pytest.raises(kd.ArgumentError, match="are 101 steps, more than the 100 of max_steps"):
+        arm.simulate(0.101, *START, step=1e-3, max_steps=100)

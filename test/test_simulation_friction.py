@@ -187,7 +187,7 @@ def test_an_arm_at_rest_finds_which_of_its_joints_slide() -> None:
     for _ in range(300):
         q, tau = random.uniform(-3.0, 3.0, 6), random.normal(size=6) * [5, 50, 20, 3, 1, 0.1]
         problem = problem_of(
-            plant, 1.0, q, np.zeros(6), tau, 1e-3, "rk4", None, None, "ignore", 1e-8
+            plant, 1.0, q, np.zeros(6), tau, 1e-3, "rk4", None, None, "ignore", 1e-8, 1000
         )
         run = Run(problem)
         k = settle(run, 0.0, State(q, np.zeros(6), 0.0))

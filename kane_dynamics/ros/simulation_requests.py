@@ -74,6 +74,7 @@ class Simulation:
     wrenches: Wrenches
     limits: Any
     tolerance: float
+    max_steps: int
 
     @property
     def in_python(self) -> bool:
@@ -94,6 +95,7 @@ class Simulation:
             wrenches=self.wrenches,
             limits=self.limits,
             tolerance=self.tolerance,
+            max_steps=self.max_steps,
             progress=progress,
             cancel=cancel,
         )
@@ -120,7 +122,9 @@ def read_simulation(request: Any, situation: Situation) -> Simulation:
     duration = _duration(request.duration, drive.end)
     step = _seconds("step", request.step, STEP)
     output_step = _seconds("output_step", request.output_step, OUTPUT_STEP)
-    _refuse_much_work(duration, step, output_step, settings)
+    if method in FIXED_STEP:
+        _refuse_many_steps(duration, step, settings.max_simulation_steps)
+    _refuse_many_points(duration, output_step, settings.max_trajectory_points)
     return Simulation(
         model=model,
         duration=duration,
@@ -133,6 +137,7 @@ def read_simulation(request: Any, situation: Situation) -> Simulation:
         wrenches=wrenches,
         limits=limits,
         tolerance=_number("tolerance", request.tolerance, TOLERANCE),
+        max_steps=settings.max_simulation_steps,
     )
 
 
@@ -157,13 +162,8 @@ def _duration(given: float, end: float) -> float:
     return given or end
 
 
-def _refuse_much_work(duration: float, step: float, output_step: float, settings: Settings) -> None:
-    """Refuse more steps or points than the parameters allow.
-
-    Methods with adaptive step choose how many they take; their durations are bounded as if they
-    took those of the request.
-    """
-    most = settings.max_simulation_steps
+def _refuse_many_steps(duration: float, step: float, most: int) -> None:
+    """Methods with adaptive step choose how many they take: they are stopped on the way."""
     if duration / step > most:
         raise Fault(
             CAUSE,
@@ -171,7 +171,9 @@ def _refuse_much_work(duration: float, step: float, output_step: float, settings
             f"the {most} of the parameter max_simulation_steps: give a longer step, or a shorter "
             "duration",
         )
-    most = settings.max_trajectory_points
+
+
+def _refuse_many_points(duration: float, output_step: float, most: int) -> None:
     if duration / output_step > most:
         raise Fault(
             CAUSE,

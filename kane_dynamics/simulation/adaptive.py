@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import DOP853, Radau
 
+from kane_dynamics.simulation.loop import Loop
 from kane_dynamics.simulation.modes import change_modes, find_end, outlived, settle
 from kane_dynamics.simulation.problem import SAME_TIME, Problem
-from kane_dynamics.simulation.rates import Run, State, rates_at
-from kane_dynamics.simulation.recording import Recording
-from kane_dynamics.simulation.status import Ended, InputFault, Outcome, Status
+from kane_dynamics.simulation.rates import State, rates_at
+from kane_dynamics.simulation.status import Ended, Outcome, Status
 from kane_dynamics.simulation.stepping import (
     coordinate_rates,
     normalized,
@@ -37,89 +37,71 @@ LARGEST_ROW_OF_CHANGES = 1000
 
 def integrate(problem: Problem, watch: Watch) -> Outcome:
     """Simulate with adaptive step."""
-    loop = _Loop(problem, watch)
-    status, culprit, fault = Status.FINISHED, 0, ""
-    try:
-        with np.errstate(all="ignore"):
-            loop.run_all()
-    except Ended as end:
-        status, culprit = end.status, end.culprit
-    except InputFault as error:
-        status, fault = Status.INPUT_FAULT, str(error)
-    if status != Status.FINISHED:
-        loop.recording.keep_waiting()
-    return Outcome(loop.recording.rows, status, culprit, fault, loop.local_error)
+    with np.errstate(all="ignore"):
+        return _AdaptiveSteps(problem, watch).outcome()
 
 
-class _Loop:
+class _AdaptiveSteps(Loop):
     """One solver after the other."""
 
-    def __init__(self, problem: Problem, watch: Watch) -> None:
-        self.problem = problem
-        self.watch = watch
-        self.run = Run(problem)
-        self.recording = Recording(problem)
-        self.local_error = 0.0
-        self._t = 0.0
-        self._x = State(problem.q, problem.u, 0.0)
-        self._steps = 0
-        self._last_step: float | None = None
+    _last_step: float | None = None
 
     def run_all(self) -> None:
         for begin, end in zip(self.problem.breaks[:-1], self.problem.breaks[1:]):
             self.run.middle = float(begin + end) / 2
             standing = 0
-            while self._t < end:
-                before = self._t
+            while self.t < end:
+                before = self.t
                 self._piece(float(end))
-                standing = standing + 1 if self._t - before < SAME_TIME * self.problem.step else 0
+                standing = standing + 1 if self.t - before < SAME_TIME * self.problem.step else 0
                 if standing > LARGEST_ROW_OF_CHANGES:
                     raise Ended(Status.DIVERGED)
-        self.run.middle = self._t
-        self.recording.write_last(self._t, self._x, settle(self.run, self._t, self._x))
+        self.run.middle = self.t
+        self.recording.write_last(self.t, self.x, settle(self.run, self.t, self.x))
 
     # ------------------------------------------------------------------------- one solver's piece
     def _piece(self, end: float) -> None:
         """Go on until the modes change, or to the end."""
         self.run.pinned[:] = False
-        k = settle(self.run, self._t, self._x)
-        self.recording.write(self._t, self._x, k, self.recording.due(self._t))
-        solver = self._solver(self._t, self._flat(self._x), end, 1.0, self._last_step)
+        k = settle(self.run, self.t, self.x)
+        self.recording.write(self.t, self.x, k, self.recording.due(self.t))
+        solver = self._solver(self.t, self._flat(self.x), end, 1.0, self._last_step)
         while solver.status == "running":
             self._step(solver)
             self._last_step = solver.step_size
             dense = solver.dense_output()
             change = self._change(solver, dense)
-            self._t = solver.t if change is None else change[0]
-            self._write_rows_before(self._t, dense)
-            self._x = self._state(solver.y) if change is None else change[1]
-            refuse_unreasonable(self._x.q, self._x.u)
-            k = rates_at(self.run, self._t, self._x)
-            self.recording.write(self._t, self._x, k, counts=False)
+            self.t = solver.t if change is None else change[0]
+            self._write_rows_before(self.t, dense)
+            self.x = self._state(solver.y) if change is None else change[1]
+            refuse_unreasonable(self.x.q, self.x.u)
+            k = rates_at(self.run, self.t, self.x)
+            self.recording.write(self.t, self.x, k, counts=False)
+            self.look()
             if change is not None:
                 if change[2] >= 0:
-                    self.recording.write_last(self._t, self._x, k)
+                    self.recording.write_last(self.t, self.x, k)
                     raise Ended(Status.LIMIT_REACHED, change[2])
-                self._x = change_modes(self.run, self._x, False)
+                self.x = change_modes(self.run, self.x, False)
                 return
-            if self.watch.due() and self.watch.stops(self.recording.latest):
-                raise Ended(Status.CANCELLED)
 
     def _step(self, solver: Any) -> None:
         t, y = solver.t, solver.y
+        if self.steps == self.problem.max_steps:
+            raise Ended(Status.EXHAUSTED)
         try:
             solver.step()
         except ValueError:  # what SciPy says of matrices that hold what is not a number
             raise Ended(Status.DIVERGED) from None
         if solver.status == "failed":
             raise Ended(Status.DIVERGED)
-        if self._steps % ERROR_STRIDE == 0:
+        if self.steps % ERROR_STRIDE == 0:
             refined = self._solver(t, y, solver.t, 0.01, None)
             while refined.status == "running":
                 refined.step()
             error = np.abs(refined.y - solver.y)[:-1].max()
             self.local_error = max(self.local_error, float(error))
-        self._steps += 1
+        self.steps += 1
 
     def _change(self, solver: Any, dense: Any) -> tuple[float, State, int] | None:
         """Time and state of the first end of a mode in a step, and the joint beyond a limit."""

@@ -19,6 +19,11 @@ def message(problem: Problem, outcome: Outcome) -> str:
         return f"{outcome.fault}, after t = {t:g} s"
     if outcome.status == Status.LIMIT_REACHED:
         return f"{_limit(problem, outcome)} at t = {t:.6g} s"
+    if outcome.status == Status.EXHAUSTED:
+        return (
+            f"{problem.max_steps} steps, as many as are allowed, led to t = {t:g} s of "
+            f"{problem.duration:g} s; a larger tolerance than {problem.tolerance:g} takes fewer"
+        )
     if outcome.status == Status.CANCELLED:
         return f"cancelled at t = {t:g} s of {problem.duration:g} s"
     return _note(problem)

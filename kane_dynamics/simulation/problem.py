@@ -26,9 +26,6 @@ Wrenches = Mapping[str, ArrayLike | WrenchHistory]
 METHODS = ("euler", "rk4", "dop853", "radau")
 FIXED_STEP = ("euler", "rk4")
 
-LARGEST_STEPS = 10**9
-"""Steps beyond which a simulation is refused."""
-
 LARGEST_RESULT = 10**9
 """Bytes of result beyond which a simulation is refused."""
 
@@ -52,6 +49,7 @@ class Problem:
         Where it begins.
     method : str
     step, duration, tolerance : float
+    max_steps : int
     breaks : array
         From 0 to the duration, times that no step may cross because something is not smooth there.
     row_times : array
@@ -69,6 +67,7 @@ class Problem:
     step: float
     duration: float
     tolerance: float
+    max_steps: int
     breaks: Array
     row_times: Array
 
@@ -90,6 +89,7 @@ def problem_of(
     wrenches: Wrenches | None,
     limits: LimitPolicy,
     tolerance: float,
+    max_steps: int,
 ) -> Problem:
     """Check what a user asks for; ArgumentError says what is wrong with it."""
     if method not in METHODS:
@@ -101,10 +101,11 @@ def problem_of(
     tolerance = _positive("tolerance", tolerance)
     if not 1e-13 <= tolerance <= 1e-2:
         raise ArgumentError(f"tolerance must lie between 1e-13 and 0.01, got {tolerance:g}")
-    if duration / step > LARGEST_STEPS and method in FIXED_STEP:
+    most = _positive("max_steps", max_steps)
+    if duration / step > most and method in FIXED_STEP:
         raise ArgumentError(
-            f"{duration:g} s in steps of {step:g} s are {duration / step:.3g} steps, more than "
-            f"{LARGEST_STEPS:.0e}; simulate a shorter duration, or with longer steps"
+            f"{duration:g} s in steps of {step:g} s are {duration / step:.10g} steps, more than "
+            f"the {most:.10g} of max_steps; simulate a shorter duration, or with longer steps"
         )
     _refuse_large_result(plant, duration, apart)
     q, u = _initial_state(plant, q0, u0)
@@ -123,6 +124,7 @@ def problem_of(
         step=step,
         duration=duration,
         tolerance=tolerance,
+        max_steps=math.ceil(most),
         breaks=_breaks(np.concatenate(knots), duration, step),
         row_times=_row_times(duration, apart),
     )

@@ -37,6 +37,7 @@ def simulate(
     wrenches: Wrenches | None = None,
     limits: LimitPolicy = "ignore",
     tolerance: float = 1e-8,
+    max_steps: int = 10**9,
     progress: ProgressChoice = None,
     cancel: Cancel | None = None,
 ) -> Motion:
@@ -75,6 +76,8 @@ def simulate(
     tolerance : float
         Error that ``"dop853"`` and ``"radau"`` allow in one step, in each coordinate and speed,
         relative to it if it is larger than one.
+    max_steps : int
+        Steps beyond which a simulation with fixed step is refused, and one with adaptive step ends.
     progress : callable, optional
         Told the `Progress` every few hundredths of a second. By default a bar is shown while a long
         simulation runs in a terminal; False shows none.
@@ -106,6 +109,7 @@ def simulate(
         wrenches,
         limits,
         tolerance,
+        max_steps,
     )
     watch = Watch(problem, progress, cancel)
     try:

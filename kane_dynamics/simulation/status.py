@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Status(IntEnum):
-    """How it ended; the same numbers stand in run.h, but for the last."""
+    """How it ended; the same numbers stand in run.h, but for the last two."""
 
     RUNNING = 0
     FINISHED = 1
@@ -19,6 +19,7 @@ class Status(IntEnum):
     INPUT_FAULT = 4
     LIMIT_REACHED = 5
     CANCELLED = 6
+    EXHAUSTED = 7
 
 
 class Ended(Exception):

@@ -102,6 +102,16 @@ def test_a_motion_that_diverges_is_answered_up_to_its_last_good_state(graph: Gra
     assert simulate(graph, **REST).success
 
 
+def test_adaptive_steps_are_bounded_and_what_was_computed_is_answered(graph: Graph) -> None:
+    graph.start(TWO_LINK, max_simulation_steps=50)
+    start = joint_state(JOINTS, [0.1, 0.2], [1.0, -2.0])
+    answer = simulate(graph, duration=500.0, initial_state=start, method="dop853")
+    assert not answer.success
+    assert answer.message.startswith("50 steps, as many as are allowed, led to t = ")
+    assert 0 <= answer.motion.points[-1].time_from_start.sec < 500
+    assert len(answer.kinetic_energy) == len(answer.motion.points) > 1
+
+
 def test_a_call_before_there_is_a_model_is_answered(graph: Graph) -> None:
     graph.start(None, ready=False)
     answer = simulate(graph, duration=1.0)
