@@ -91,12 +91,14 @@ class Following:
         state = plan.last_points(len(points.times))
         wanted = torques_of(model.efforts, *state)
         efforts = within_limits(wanted, model, settings.limits, self._faults)
+        self._schedule.drop_finished(now)
         self._schedule.add(plan)
         some = [x[:, points.joints] for x in (state.velocities, state.accelerations, efforts)]
         fill_points(message.points, *some)
         self._answers.publish(message)
         self.timing.add(time.perf_counter() - began)
-        self._start_timer()
+        if self._timer is None:  # else it keeps its beat, however often trajectories come
+            self._start_timer()
 
     # ------------------------------------------------------------------------------- streaming
     def _start_timer(self) -> None:

@@ -68,6 +68,24 @@ def test_a_complete_trajectory_is_answered_with_efforts_and_streamed_in_time(gra
     assert 10 <= len(torques) <= 52
 
 
+def test_torques_keep_their_rate_while_trajectories_come_one_after_the_other(graph: Graph) -> None:
+    graph.start(TWO_LINK, rate=20.0)
+    client = graph.client
+    answers, torques = client.hear(JointTrajectory, ANSWERS), client.hear(JointState, TORQUES)
+    commands = client.speak(JointTrajectory, "/joint_trajectory")
+    sent = 0
+
+    def command() -> None:
+        nonlocal sent
+        sent += 1
+        commands.publish(trajectory(JOINTS, [0.0, 1.0], [[0.001 * sent, 0.0], [0.5, 0.5]]))
+
+    client.until(lambda: len(torques) >= 20, "torques", command, period=0.005)
+    client.until(lambda: len(answers) == sent, "an answer to each trajectory")
+    assert sent > 60
+    assert client.fault_count("joint_trajectory") == 0
+
+
 def test_missing_velocities_come_from_a_spline_that_starts_where_the_joints_are(
     graph: Graph,
 ) -> None:
