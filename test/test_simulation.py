@@ -294,3 +294,15 @@ def test_a_machine_without_compiler_simulates_with_numpy(backend: str, tmp_path:
     )
     assert done.stdout.splitlines() == ["<Motion of 11 states to t = 0.01 s, completed>"] * 2
     assert done.stderr.count("NumPy is used instead") == (backend == "auto")
+
+
+def test_the_implicit_method_goes_on_where_some_coordinates_have_no_influence() -> None:
+    arm = kd.load(robot_path("panda"))
+    q, u = np.full(arm.nq, 0.1), np.zeros(arm.dof)
+    options = {"output_step": 0.1, "tolerance": 1e-8}
+    implicit, explicit = (
+        arm.simulate(1.2, q, u, method=method, **options) for method in ("radau", "dop853")
+    )
+    assert implicit.completed
+    assert implicit.checks.relative_energy_error < 1e-5
+    np.testing.assert_allclose(implicit.q, explicit.q, atol=1e-3)

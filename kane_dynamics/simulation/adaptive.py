@@ -23,13 +23,14 @@ from kane_dynamics.simulation.watch import Watch
 
 Array = NDArray[np.float64]
 
-SOLVERS = {"dop853": DOP853, "radau": Radau}
-
 LOOKS = 8
 """How often a step is looked at for the end of a mode, since steps can be long."""
 
 ERROR_STRIDE = 20
 """One step of so many has its error estimated."""
+
+DIFFERENCE = 1.5e-8
+"""Difference by which partial derivatives are estimated, relative to what is larger than one."""
 
 LARGEST_ROW_OF_CHANGES = 1000
 """Changes of mode without any progress in time that are taken for a fault."""
@@ -130,10 +131,12 @@ class _AdaptiveSteps(Loop):
     # ------------------------------------------------------------------- states as SciPy sees them
     def _solver(self, t: float, y: Array, end: float, share: float, first: float | None) -> Any:
         tolerance = max(share * self.problem.tolerance, 1e-13)
-        first = None if first is None else min(first, end - t)
-        return SOLVERS[self.problem.method](
-            self._derivative, t, y, end, rtol=tolerance, atol=tolerance, first_step=first
-        )
+        options = {"rtol": tolerance, "atol": tolerance}
+        if first is not None:
+            options["first_step"] = min(first, end - t)
+        if self.problem.method == "radau":
+            return Radau(self._derivative, t, y, end, jac=self._jacobian, **options)
+        return DOP853(self._derivative, t, y, end, **options)
 
     def _derivative(self, t: float, y: Array) -> Array:
         x = self._state(y)
@@ -145,6 +148,20 @@ class _AdaptiveSteps(Loop):
                 raise
             return np.full(len(y), np.nan)  # the solver then tries a shorter step
         return np.concatenate([coordinate_rates(self.run.plant, x.q, x.u), k.udot, [k.power]])
+
+    def _jacobian(self, t: float, y: Array) -> Array:
+        """Partial derivatives of the rates, a column for each entry of y.
+
+        SciPy's own estimate tries larger and larger differences for what has no influence, such as
+        the angle of a vertical axis, until they are beyond all bounds.
+        """
+        rates = self._derivative(t, y)
+        jacobian = np.zeros((len(y), len(y)))
+        for k in range(len(y) - 1):  # nothing depends on the work done
+            moved = y.copy()
+            moved[k] += DIFFERENCE * max(1.0, abs(y[k]))
+            jacobian[:, k] = (self._derivative(t, moved) - rates) / (moved[k] - y[k])
+        return jacobian
 
     def _flat(self, x: State) -> Array:
         return np.concatenate([x.q, x.u, [x.work]])
