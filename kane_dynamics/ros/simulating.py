@@ -1,4 +1,4 @@
-"""Simulations for the service and the action, one at a time, in a thread beside the executor."""
+"""Simulations for the service and the action, one at a time, beside the executor."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from kane_dynamics.ros.parameters import Parameters
 from kane_dynamics.ros.simulation_answers import fill_answer, state_of
 from kane_dynamics.ros.simulation_inputs import CAUSE
 from kane_dynamics.ros.simulation_requests import Situation, read_simulation
+from kane_dynamics.simulation.process import SimulationProcess
 from kane_dynamics.simulation.watch import Progress
 from kane_dynamics_interfaces.action import Simulate as SimulateAction
 from kane_dynamics_interfaces.srv import Simulate as SimulateService
@@ -34,10 +35,6 @@ LAST_MOMENT = 0.5
 
 SHORT_TURN = 2e-4
 """Seconds after which Python's lock is handed to a thread that waits for it; by default 5e-3."""
-
-BREATH = 2e-3
-"""Seconds of rest at each look at a simulation in Python. NumPy's products give the lock away for
-so short a time, and so often, that a thread that waits for it might wait in vain."""
 
 BUSY = "a simulation is running, and one runs at a time: wait for its end, or cancel it"
 
@@ -88,6 +85,7 @@ class Simulating:
         self._parameters, self._faults, self._states = parameters, faults, states
         self._model: Model | None = None
         self._thread: threading.Thread | None = None
+        self._elsewhere = SimulationProcess()
         LateService(node, SimulateService, "~/simulate", self._called)
         self._action = LateActionServer(
             node, SimulateAction, "~/simulate_motion", self._welcome, self._accepted
@@ -184,11 +182,9 @@ class Simulating:
                 job.tell(progress, model)
 
         def stopped() -> bool:
-            if simulation.in_python:
-                time.sleep(BREATH)
             return not context.ok() or job.cancelled()
 
-        motion = simulation.run(tell, stopped)
+        motion = simulation.run(self._elsewhere, tell, stopped)
         if context.ok():
             fill_answer(job.answer, motion, model)
 
@@ -197,6 +193,7 @@ class Simulating:
         thread = self._thread
         if thread is not None:
             thread.join(LAST_MOMENT)
+        self._elsewhere.close()
 
 
 @contextmanager

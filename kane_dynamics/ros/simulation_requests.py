@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from kane_dynamics.ros.simulation_inputs import (
 from kane_dynamics.simulation.inputs import Torque
 from kane_dynamics.simulation.motion import Motion
 from kane_dynamics.simulation.problem import FIXED_STEP, Wrenches
-from kane_dynamics.simulation.simulate import simulate
+from kane_dynamics.simulation.process import SimulationProcess
 from kane_dynamics.simulation.watch import Progress
 
 OUTPUT_STEP, STEP, TOLERANCE = 0.01, 0.001, 1e-8
@@ -61,7 +62,7 @@ class Situation:
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """A simulation that was asked for; the attributes are the arguments of `simulate`."""
+    """A simulation that was asked for: a model, and the arguments of `Dynamics.simulate`."""
 
     model: Model
     duration: float
@@ -76,29 +77,19 @@ class Simulation:
     tolerance: float
     max_steps: int
 
-    @property
-    def in_python(self) -> bool:
-        """Whether it runs in Python, and keeps other threads from doing so."""
-        return self.method not in FIXED_STEP or self.model.backend == "numpy"
-
-    def run(self, progress: Callable[[Progress], None], cancel: Callable[[], bool]) -> Motion:
-        """Simulate."""
-        return simulate(
-            self.model.dynamics,
-            self.duration,
-            self.q0,
-            self.u0,
-            self.torque,
-            self.step,
-            self.method,
-            output_step=self.output_step,
-            wrenches=self.wrenches,
-            limits=self.limits,
-            tolerance=self.tolerance,
-            max_steps=self.max_steps,
-            progress=progress,
-            cancel=cancel,
-        )
+    def run(
+        self,
+        elsewhere: SimulationProcess,
+        progress: Callable[[Progress], None],
+        cancel: Callable[[], bool],
+    ) -> Motion:
+        """Simulate; elsewhere what would run in Python, for other threads could hardly do so."""
+        dynamics = self.model.dynamics
+        in_python = self.method not in FIXED_STEP or not dynamics.compiled
+        run = partial(elsewhere.simulate, dynamics) if in_python else dynamics.simulate
+        options = {each.name: getattr(self, each.name) for each in fields(self)}
+        del options["model"]
+        return run(progress=progress, cancel=cancel, **options)
 
 
 def read_simulation(request: Any, situation: Situation) -> Simulation:

@@ -1,0 +1,137 @@
+"""Simulations in a process of their own, for callers whose own Python must not be kept waiting."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import Any
+
+from kane_dynamics.dynamics import Dynamics
+from kane_dynamics.errors import KaneDynamicsError
+from kane_dynamics.simulation.motion import Motion
+from kane_dynamics.simulation.watch import TURN, Cancel, Progress
+
+ENOUGH = None
+"""What is sent to a simulation that is no longer wanted."""
+
+
+class SimulationProcess:
+    """Runs simulations in another process, one at a time.
+
+    The process starts with the first of them and stays for the next, which then need not wait for
+    Python to import what it needs. It ends when it is closed, or when this process ends.
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection[Any, Any] | None = None
+
+    def simulate(
+        self,
+        dynamics: Dynamics,
+        progress: Callable[[Progress], None],
+        cancel: Cancel,
+        **options: Any,
+    ) -> Motion:
+        """The motion of a robot, as `Dynamics.simulate` gives it; its checks are computed, too.
+
+        Parameters
+        ----------
+        dynamics : Dynamics
+        progress, cancel : callable
+            Called in this process, every few hundredths of a second.
+        **options
+            What else `Dynamics.simulate` takes. Everything must be picklable.
+
+        Raises
+        ------
+        KaneDynamicsError
+            As `Dynamics.simulate` does, or if the process dies.
+        """
+        connection = self._connected()
+        try:
+            connection.send((dynamics, options))
+            answer = _answer(connection, progress, cancel)
+        except (EOFError, OSError):
+            self.close()
+            raise KaneDynamicsError("the process of the simulation died: try again") from None
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def close(self) -> None:
+        """End the process, at once."""
+        if self._connection is not None:
+            self._connection.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._connection = self._process = None
+
+    def _connected(self) -> Connection[Any, Any]:
+        if self._connection is None or self._process is None or self._process.poll() is not None:
+            self.close()
+            self._connection, theirs = Pipe()
+            with theirs:
+                self._process = subprocess.Popen(
+                    [
+                        sys.executable,
+                        "-m",
+                        "kane_dynamics.simulation.process",
+                        str(theirs.fileno()),
+                    ],
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=[theirs.fileno()],
+                    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                    start_new_session=True,  # Ctrl-C is for this process, which then ends that one
+                )
+        return self._connection
+
+
+def _answer(
+    connection: Connection[Any, Any], progress: Callable[[Progress], None], cancel: Cancel
+) -> Motion | Exception:
+    """What becomes of the simulation at the other end."""
+    wanted = True
+    while True:
+        if wanted and cancel():
+            connection.send(ENOUGH)
+            wanted = False
+        if not connection.poll(TURN):
+            continue
+        said: Progress | Motion | Exception = connection.recv()
+        if not isinstance(said, Progress):
+            return said
+        progress(said)
+
+
+def _serve(connection: Connection[Any, Any]) -> None:
+    """Simulate whatever comes, until nobody is there at the other end."""
+    try:
+        while True:
+            asked = connection.recv()
+            if asked is not ENOUGH:  # else it came when the simulation had ended by itself
+                connection.send(_simulated(connection, *asked))
+    except (EOFError, OSError):
+        return
+
+
+def _simulated(
+    connection: Connection[Any, Any], dynamics: Dynamics, options: dict[str, Any]
+) -> Motion | Exception:
+    try:
+        motion = dynamics.simulate(progress=connection.send, cancel=connection.poll, **options)
+        assert motion.checks
+        return motion
+    except KaneDynamicsError as error:
+        return error
+    except Exception as error:
+        return KaneDynamicsError(f"{type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    _serve(Connection(int(sys.argv[1])))
