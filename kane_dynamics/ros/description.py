@@ -16,6 +16,7 @@ from kane_dynamics.errors import KaneDynamicsError
 from kane_dynamics.ros.faults import Fault, Faults
 from kane_dynamics.ros.model import Model, load_model
 from kane_dynamics.ros.parameters import Parameters
+from kane_dynamics.ros.turns import short_turns
 
 LATCHED = QoSProfile(
     depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
@@ -73,6 +74,7 @@ class Description:
         self.activity = "waiting for a description on the topic robot_description"
         self.sentence = ""
         self._newest = ""
+        self._on_topic = ""
         self._serving = ""
         self._wanted: str | None = None
         self._outcomes: list[Outcome] = []
@@ -80,16 +82,21 @@ class Description:
         self._handover = node.create_guard_condition(self._hand_over)
         threading.Thread(target=self._work, name="derivation", daemon=True).start()
         node.create_subscription(String, "robot_description", self._receive, LATCHED)
-        if parameters.values.robot_description:
-            self.derive(parameters.values.robot_description)
+        self.parameter_changed()
 
-    def derive(self, description: str) -> None:
+    def parameter_changed(self) -> None:
+        """Take the description of the parameter, or of the topic if that is empty."""
+        description = self._parameters.values.robot_description or self._on_topic
+        if description:
+            self._derive(description)
+
+    def _derive(self, description: str) -> None:
         """Derive a model, unless that of this description serves, or is on its way."""
-        if description == self._newest:
+        if description == self._newest and not self.sentence:
             return
-        self._newest = description
+        self._newest, self.sentence = description, ""
         if description == self._serving:
-            self.activity = self.sentence = ""
+            self.activity = ""
             self._changed()
             return
         self.activity = "deriving the equations of a new description"
@@ -99,6 +106,8 @@ class Description:
             self._lock.notify()
 
     def _receive(self, message: String) -> None:
+        if message.data.strip():
+            self._on_topic = message.data
         if self._parameters.values.robot_description:
             self._logger.info(
                 "A description on the topic robot_description is not used, because the parameter "
@@ -108,7 +117,7 @@ class Description:
         elif not message.data.strip():
             self._faults.record(Fault(CAUSE, "the description is empty, expected a URDF"))
         else:
-            self.derive(message.data)
+            self._derive(message.data)
 
     # ------------------------------------------------------------------------ in the thread
     def _work(self) -> None:
@@ -128,7 +137,8 @@ class Description:
         began = time.monotonic()
         model, sentence = None, ""
         try:
-            model = load_model(description, self._parameters.values)
+            with short_turns():
+                model = load_model(description, self._parameters.values)
         except KaneDynamicsError as error:
             sentence = str(error)
         except Exception as error:  # whatever a description provokes, the thread goes on

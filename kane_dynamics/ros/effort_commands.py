@@ -15,7 +15,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 
 from kane_dynamics.errors import ArgumentError
-from kane_dynamics.ros.effort_gate import EffortGate, Gate
+from kane_dynamics.ros.effort_gate import EffortGate, Gate, Seen
 from kane_dynamics.ros.joint_states import JointStates
 from kane_dynamics.ros.model import Array, Model
 from kane_dynamics.ros.parameters import Parameters
@@ -72,12 +72,13 @@ class EffortCommands:
         return self.gate is not None and self.gate.state is Gate.OPEN
 
     # ------------------------------------------------------------------------------ commanding
-    def state_came(self) -> None:
-        """Look at new joint states."""
+    def state_came(self, newest: bool) -> None:
+        """Look at new joint states; those that others have followed already may be old."""
         if self.gate is not None and self.open:
-            self.gate.check_jump(self._states.positions, self._now())
+            self.gate.check_jump(self._seen())
             self._follow_up()
-            self._watch()
+            if newest:
+                self._watch()
 
     def trip(self, sentence: str) -> None:
         """Fall silent, because of what the sentence says."""
@@ -85,12 +86,21 @@ class EffortCommands:
             self.gate.trip(sentence)
             self._follow_up()
 
-    def command(self, efforts: Array) -> None:
-        """Publish efforts of all joints, if the gate lets them pass."""
+    def command(self, efforts: Array, wanted: Array | None = None) -> None:
+        """Publish efforts of all joints, if the gate lets them pass.
+
+        Parameters
+        ----------
+        efforts : array (n,)
+        wanted : array (n,), optional
+            Positions that a trajectory wants the joints to be at.
+        """
         if self.gate is None or not self.open:
             return
         self._watch()
-        passed = self.gate.command(efforts, self._now(), self._parameters.values.ramp_time)
+        if wanted is not None:
+            self.gate.check_path(wanted, self._parameters.values.path_tolerance)
+        passed = self.gate.command(efforts, self._now())
         if passed is not None:
             self._publisher.publish(Float64MultiArray(data=array("d", passed.tobytes())))
         elif not self.open:
@@ -105,7 +115,14 @@ class EffortCommands:
             self.trip(sentence)
 
     def _now(self) -> float:
-        return float(self._clock.now().nanoseconds / SECOND)
+        """Time of the ramp: simulated, or one that nobody can set."""
+        if self._clock.ros_time_is_active:
+            return float(self._clock.now().nanoseconds / SECOND)
+        return time.monotonic()
+
+    def _seen(self) -> Seen:
+        states = self._states
+        return Seen(states.positions.copy(), states.stamps.copy(), states.received.copy())
 
     def _ages(self) -> Array:
         """Age of each joint's state in s: by its stamp, or since it came if that is longer.
@@ -146,22 +163,13 @@ class EffortCommands:
         sentence = gate.too_old(self._ages(), self._parameters.values.state_timeout)
         if sentence:
             raise ArgumentError(sentence)
-        gate.open(states.positions, self._now())
-        free = [
-            name
-            for name, limit in zip(gate.model.joint_names, gate.model.effort_limits)
-            if not np.isfinite(limit)
-        ]
-        return f"effort commands are on{_without_limit(free)}"
+        gate.open(self._seen(), self._now(), self._parameters.values.ramp_time)
+        return f"effort commands are on{_limits_to_know(gate.model)}"
 
     def _follow_up(self) -> None:
         """Tell a change of the gate, and watch over it while it is open."""
-        if self.open and self._watchdog is None:
-            period = self._parameters.values.state_timeout / 4.0
-            self._watchdog = self._node.create_timer(period, self._watch, clock=self._steady)
-        elif not self.open and self._watchdog is not None:
-            self._node.destroy_timer(self._watchdog)
-            self._watchdog = None
+        if self.open != (self._watchdog is not None):
+            self.time_watchdog()
         state = Gate.CLOSED if self.gate is None else self.gate.state
         if state is self._told:
             return
@@ -170,11 +178,25 @@ class EffortCommands:
             self._node.get_logger().error(f"Effort commands fell silent: {self.gate.sentence}.")
         self._changed()
 
+    def time_watchdog(self) -> None:
+        """Watch over an open gate in the time that the parameters now say."""
+        if self._watchdog is not None:
+            self._node.destroy_timer(self._watchdog)
+            self._watchdog = None
+        if self.open:
+            period = self._parameters.values.state_timeout / 4.0
+            self._watchdog = self._node.create_timer(period, self._watch, clock=self._steady)
+
     def _clock_jumped(self, jump: TimeJump) -> None:
         self.trip("the clock jumped back")
+        self._changed()  # for trajectories come again, whether the gate was open or not
 
 
-def _without_limit(names: list[str]) -> str:
-    if not names:
-        return ""
-    return f"; the URDF gives no effort limit for {', '.join(names)}"
+def _limits_to_know(model: Model) -> str:
+    """What is said about joints without limit, and about those that can have no effort at all."""
+    limits = dict(zip(model.joint_names, model.effort_limits))
+    free = ", ".join(name for name, limit in limits.items() if not np.isfinite(limit))
+    idle = ", ".join(name for name, limit in limits.items() if limit == 0.0)
+    return (f"; the URDF gives no effort limit for {free}" if free else "") + (
+        f"; the URDF limits the effort of {idle} to zero" if idle else ""
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from kane_dynamics.ros.names import repeated, shown
 
 _JUMP_MARGIN = 0.05  # rad or m: noise, and what a late message leaves out
 _JUMP_FACTOR = 2.0  # of the velocity limit
-_FASTEST = 20.0  # rad/s or m/s, of joints without velocity limit
+_FASTEST_TURNING, _FASTEST_SLIDING = 6.3, 2.0  # rad/s and m/s, of joints without velocity limit
 
 
 class Gate(Enum):
@@ -25,11 +26,26 @@ class Gate(Enum):
     TRIPPED = "tripped"
 
 
+class Seen(NamedTuple):
+    """Where the joints are, and for each when that was: stamp in ns or zero, and arrival in s."""
+
+    positions: Array
+    stamps: NDArray[np.int64]
+    received: Array
+
+    def seconds_since(self, before: Seen) -> Array:
+        """Time of each joint since another state: by the stamps, or by arrival without them."""
+        stamped = (self.stamps != 0) & (before.stamps != 0)
+        by_stamp = (self.stamps - before.stamps) / 1e9
+        elapsed = np.where(stamped, by_stamp, self.received - before.received)
+        return np.maximum(elapsed, 0.0)
+
+
 class EffortGate:
     """Lets efforts pass while all is well, limited and ramped in.
 
-    A gate that tripped stays shut until it is opened again. Times are in s of one clock, which the
-    caller chooses.
+    A gate that tripped stays shut until it is opened again. Times `now` are in s of one clock,
+    which the caller chooses.
 
     Parameters
     ----------
@@ -50,12 +66,11 @@ class EffortGate:
         self.model = model
         self._command_joints = command_joints
         self._order: NDArray[np.intp] = np.arange(len(model.joint_names))
-        self._opened = 0.0
-        self._positions = np.zeros(len(model.joint_names))
-        self._time = 0.0
+        self._opened = self._ramp_time = 0.0
+        self._seen: Seen | None = None
 
-    def open(self, positions: Array, now: float) -> None:
-        """Let efforts pass from now on; `positions` are the present ones.
+    def open(self, seen: Seen, now: float, ramp_time: float) -> None:
+        """Let efforts pass from now on, rising over `ramp_time` s; `seen` is the present state.
 
         Raises
         ------
@@ -68,8 +83,7 @@ class EffortGate:
             )
         self._order = self._places()
         if self.state is not Gate.OPEN:
-            self._opened = self._time = now
-            self._positions = positions.copy()
+            self._opened, self._ramp_time, self._seen = now, ramp_time, seen
         self.state, self.sentence = Gate.OPEN, ""
 
     def close(self) -> None:
@@ -90,24 +104,42 @@ class EffortGate:
         when = f"{age:.3g} s old" if age > 0 else f"{-age:.3g} s ahead of the clock"
         return f"the state of joint {name!r} is {when}, the limit is {timeout:g} s"
 
-    def check_jump(self, positions: Array, now: float) -> None:
+    def check_jump(self, seen: Seen) -> None:
         """Trip if a joint is where it cannot have moved to since the last call."""
-        before, elapsed = self._positions, now - self._time
-        self._positions, self._time = positions.copy(), now
-        moved = positions - before
-        turns = np.round(moved / (2.0 * np.pi)) * (2.0 * np.pi)
-        moved = np.abs(moved - np.where(self.model.turns, turns, 0.0))
-        farthest = _JUMP_MARGIN + _JUMP_FACTOR * self._speeds() * max(elapsed, 0.0)
-        excess = moved - farthest
+        before, self._seen = self._seen, seen
+        if before is None:
+            return
+        elapsed = seen.seconds_since(before)
+        moved = self._apart(seen.positions, before.positions)
+        excess = moved - (_JUMP_MARGIN + _JUMP_FACTOR * self._speeds() * elapsed)
         worst = int(excess.argmax())
         if not excess[worst] <= 0.0:
             name = self.model.joint_names[worst]
             self.trip(
                 f"the position of joint {name!r} jumped by {moved[worst]:.3g} "
-                f"within {elapsed:.3g} s"
+                f"within {elapsed[worst]:.3g} s"
             )
 
-    def command(self, efforts: Array, now: float, ramp_time: float) -> Array | None:
+    def check_path(self, wanted: Array, tolerance: float) -> None:
+        """Trip if a joint is farther than the tolerance from where a trajectory wants it."""
+        if self._seen is None or not tolerance:
+            return
+        off = self._apart(self._seen.positions, wanted)
+        worst = int(off.argmax())
+        if not off[worst] <= tolerance:
+            name = self.model.joint_names[worst]
+            self.trip(
+                f"joint {name!r} is {off[worst]:.3g} from where the trajectory wants it, "
+                f"path_tolerance is {tolerance:g}"
+            )
+
+    def _apart(self, positions: Array, others: Array) -> Array:
+        """How far positions are from others; whole turns of continuous joints do not count."""
+        moved = positions - others
+        turns = np.round(moved / (2.0 * np.pi)) * (2.0 * np.pi)
+        return np.abs(moved - np.where(self.model.turns, turns, 0.0))
+
+    def command(self, efforts: Array, now: float) -> Array | None:
         """Efforts to command in the order of the command joints; None if none may be."""
         if self.state is not Gate.OPEN:
             return None
@@ -115,7 +147,7 @@ class EffortGate:
             self.trip("the torques are not finite numbers")
             return None
         elapsed = max(now - self._opened, 0.0)
-        share = 1.0 if elapsed >= ramp_time else elapsed / ramp_time
+        share = 1.0 if elapsed >= self._ramp_time else elapsed / self._ramp_time
         ordered: Array = share * clamped(efforts, self.model)[self._order]
         return ordered
 
@@ -134,4 +166,5 @@ class EffortGate:
 
     def _speeds(self) -> Array:
         limits = self.model.dynamics.limits.velocity
-        return np.where((limits > 0.0) & np.isfinite(limits), limits, _FASTEST)
+        usual = np.where(self.model.slides, _FASTEST_SLIDING, _FASTEST_TURNING)
+        return np.where((limits > 0.0) & np.isfinite(limits), limits, usual)

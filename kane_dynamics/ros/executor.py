@@ -1,9 +1,9 @@
 """An executor that serves one subscription at once, and everything else as rclpy does.
 
 rclpy's executors spend more time on finding out what is ready, once for each message, than the
-node spends on gravity torques. Here a wait set tells whether only the one subscription has
-something; then its callback is called without further ado. In every other case rclpy's own
-executor does its work.
+node spends on gravity torques. Here a wait set tells whether the one subscription has something;
+then its callback is called without further ado. All else is left to rclpy's own executor, one
+callback at a time, so that none makes the one subscription wait for another.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ _SIZES = (*(f"num_{kind}s" for kind in _KINDS), "num_events")
 # Signals wake the wait set, but not always after their effect: so none waits for longer than this.
 _LONGEST_WAIT = 250_000_000  # ns
 
+# So many messages of the one subscription are served before something else has its turn.
+_MOST_AT_ONCE = 100
+
 
 class PromptExecutor(SingleThreadedExecutor):
     """Runs all callbacks of one node in one thread.
@@ -33,7 +36,8 @@ class PromptExecutor(SingleThreadedExecutor):
     ----------
     node : Node
     subscription : Subscription
-        The one that is served at once, with a callback that takes the message alone.
+        The one that is served at once. Its callback takes a message, and whether another one is
+        waiting already.
     failed : callable
         Told an exception that a callback raised; it ends nothing.
     """
@@ -45,50 +49,94 @@ class PromptExecutor(SingleThreadedExecutor):
         self.add_node(node)
         self._node, self._subscription, self._failed = node, subscription, failed
         self._waiting = _WaitingFor()
+        self._prompt = True
 
     def spin(self) -> None:
         """Execute callbacks until shutdown."""
+        more = True
         try:
             while self._context.ok() and not self._is_shutdown:
-                if self._wait_for_prompt():
-                    self._serve_prompt()
+                if self._prompt:
+                    more = self._serve_ready(0 if more else _LONGEST_WAIT)
                 else:
-                    self._serve_rest()
+                    self._serve_other(_LONGEST_WAIT * 1e-9)
         except Exception:
             if self._context.ok():
                 raise  # else it comes of the shutdown
         finally:
             self._waiting.close()
 
+    def can_execute(self, entity: Any) -> bool:
+        """Whether rclpy's executor may look after an entity."""
+        mine = self._prompt and entity is self._subscription
+        return not mine and bool(super().can_execute(entity))
+
+    def _serve_ready(self, timeout: int) -> bool:
+        """Wait and serve what is ready; whether there may be more of it."""
+        try:
+            ready = self._wait(timeout)
+        except (AttributeError, TypeError) as error:
+            self._do_without(error)
+            return True
+        prompt = self._subscription.handle.pointer
+        if prompt in ready:
+            self._serve_prompt()
+        # What wakes the wait set may have no pointer, and tasks are not in it at all.
+        return (timeout == 0 or ready != [prompt]) and self._serve_other(0)
+
+    def _do_without(self, error: Exception) -> None:
+        """Leave everything to rclpy, which is not of a version whose insides are known here."""
+        if not self._context.ok():
+            return  # the error comes of the shutdown
+        self._prompt = False
+        self._waiting.close()
+        self._node.get_logger().warning(
+            f"Joint states take the slow way through rclpy's executor: {error}."
+        )
+
     def _serve_prompt(self) -> None:
+        message, served = self._take(), 0
+        while message is not None:
+            served += 1
+            full = served == _MOST_AT_ONCE
+            following = None if full else self._take()
+            try:
+                self._subscription.callback(message, full or following is not None)
+            except Exception as error:
+                self._tell(error)
+            message = following
+
+    def _take(self) -> Any:
+        """The next message of the one subscription, None if there is none."""
         subscription = self._subscription
         try:
             taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
-            if taken is not None:
-                subscription.callback(taken[0])
-        except Exception as error:
+        except Exception as error:  # what came could not be read
             self._tell(error)
+            return None
+        return None if taken is None else taken[0]
 
     def _tell(self, error: Exception) -> None:
         if self._context.ok():  # else it comes of the shutdown
             self._failed(error)
 
-    def _serve_rest(self) -> None:
-        while True:
-            try:
-                handler, _, _ = self.wait_for_ready_callbacks(timeout_sec=0)
-            except (TimeoutException, ShutdownException):
-                return
-            except Exception as error:  # what came could not be read
-                self._tell(error)
-                return
-            handler()
-            raised = handler.exception()
-            if raised is not None:
-                self._tell(raised)
+    def _serve_other(self, timeout: float) -> bool:
+        """Let rclpy serve something that is ready; whether there was anything."""
+        try:
+            handler, _, _ = self.wait_for_ready_callbacks(timeout_sec=timeout)
+        except (TimeoutException, ShutdownException):
+            return False
+        except Exception as error:  # what came could not be read
+            self._tell(error)
+            return True
+        handler()
+        raised = handler.exception()
+        if raised is not None:
+            self._tell(raised)
+        return True
 
-    def _wait_for_prompt(self) -> bool:
-        """Wait until something is ready; whether that is the one subscription, and nothing else."""
+    def _wait(self, timeout: int) -> list[int]:
+        """Wait, for at most so many ns, until something is ready; pointers to what is."""
         node = self._node
         entities = [
             [*node.subscriptions],
@@ -98,17 +146,12 @@ class PromptExecutor(SingleThreadedExecutor):
             [*node.services],
         ]
         wait_set = self._waiting.wait_set(entities, [*node.waitables], self._context.handle)
-        wait_set.wait(_LONGEST_WAIT)
+        wait_set.wait(timeout)
         used_up = wait_set.get_ready_entities("guard_condition")
         for guard in node.guards:
             if guard.handle.pointer in used_up:
                 guard.trigger()
-        # Tasks that have ended trigger this guard too: they are no work, and must not make a queue
-        # of joint states wait for the slow way.
-        woken = self._guard.handle.pointer
-        ready = [p for kind in _KINDS for p in wait_set.get_ready_entities(kind) if p != woken]
-        idle = all(task.done() for task, *_ in self._tasks)
-        return ready == [self._subscription.handle.pointer] and idle
+        return [pointer for kind in _KINDS for pointer in wait_set.get_ready_entities(kind)]
 
 
 class _WaitingFor:

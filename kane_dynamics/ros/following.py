@@ -49,6 +49,7 @@ class Following:
         self._commands = commands
         self._model: Model | None = None
         self._schedule = Schedule()
+        self._withheld: list[Plan] = []
         self._timer: Timer | None = None
         self._answers = node.create_publisher(JointTrajectory, "~/torque_trajectory", 10)
         self._torques = node.create_publisher(JointState, "~/torques", 10)
@@ -61,6 +62,10 @@ class Following:
             self.stop()
         self._model = model
 
+    def withhold(self) -> None:
+        """Command the robot nothing of the trajectories that there are; they are streamed on."""
+        self._withheld = list(self._schedule.plans)
+
     def stop(self) -> None:
         """Drop all trajectories."""
         self._schedule = Schedule()
@@ -68,9 +73,12 @@ class Following:
 
     @property
     def running(self) -> bool:
-        """Whether a trajectory counts now."""
-        schedule = self._schedule
-        return bool(schedule.plans) and schedule.due(self._clock.now().nanoseconds) is not None
+        """Whether a trajectory is to be commanded now."""
+        if not self._schedule.plans:
+            return False
+        now = self._clock.now().nanoseconds
+        plan = self._schedule.due(now)
+        return plan is not None and plan.end >= now and plan not in self._withheld
 
     # ------------------------------------------------------------------------------- answering
     def _receive(self, message: JointTrajectory) -> None:
@@ -86,6 +94,8 @@ class Following:
             raise Fault(CAUSE, "there is no model of the robot yet")
         points = read_points(message, model, settings.max_trajectory_points)
         now = self._clock.now().nanoseconds
+        if not now:
+            raise Fault(CAUSE, "time has not begun: use_sim_time is on, and nothing came on /clock")
         stamp = message.header.stamp.sec * SECOND + message.header.stamp.nanosec
         plan = plan_for(points, stamp, now, model, self._states, self._schedule)
         state = plan.last_points(len(points.times))
@@ -141,4 +151,5 @@ class Following:
         message.velocity = array("d", state.velocities.tobytes())
         message.effort = array("d", efforts.tobytes())
         self._torques.publish(message)
-        self._commands.command(efforts)
+        if plan not in self._withheld:
+            self._commands.command(efforts, state.positions)

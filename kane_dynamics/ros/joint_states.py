@@ -74,6 +74,8 @@ class JointStates:
         self.received = np.full(len(names), -np.inf)
         self.stamps = np.zeros(len(names), dtype=np.int64)
         self.complete = False
+        self._has_velocity = np.zeros(len(names), bool)
+        self._all_have_velocity = False
         self._orders: dict[tuple[str, ...], Order] = {}
         self._latest_names: list[str] | None = None
         self._latest_order = Order(_ALL, _ALL, False)
@@ -117,18 +119,29 @@ class JointStates:
         # a sum is not finite if an entry is not: two of them cost less than a look at each entry
         if not (isfinite(sum(position)) and isfinite(sum(velocity))):
             self._check_finite("position", positions, order)
-            if np.isnan(velocities).all():  # which stands for velocities that are not measured
-                velocities = 0.0
+            velocities = self._measured(velocities, order)
             self._check_finite("velocity", velocities, order)
         stamp = message.header.stamp
         joints = order.joints
         self.positions[joints] = positions
         self.velocities[joints] = velocities
+        if velocity and not self._all_have_velocity:
+            self._note_velocities(order, velocity)
         self.received[joints] = time.monotonic()
         self.stamps[joints] = stamp.sec * 1_000_000_000 + stamp.nanosec
         if not self.complete:
             self.complete = not np.isnan(self.positions).any()
         return order.moves
+
+    def _note_velocities(self, order: Order, given: Any) -> None:
+        """Remember which joints have had a velocity."""
+        self._has_velocity[order.joints] |= np.isfinite(order.of(given))
+        self._all_have_velocity = bool(self._has_velocity.all())
+
+    def _measured(self, velocities: Any, order: Order) -> Any:
+        """Velocities, zero where they are NaN and always were: those are not measured."""
+        never = np.isnan(velocities) & ~self._has_velocity[order.joints]
+        return np.where(never, 0.0, velocities)
 
     def _check_finite(self, what: str, values: Any, order: Order) -> None:
         bad = np.flatnonzero(~np.isfinite(values))

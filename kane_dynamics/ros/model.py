@@ -13,6 +13,7 @@ from kane_dynamics.dynamics import Dynamics
 from kane_dynamics.errors import ModelError
 from kane_dynamics.loading import load
 from kane_dynamics.ros.parameters import Settings
+from kane_dynamics.simulation.trajectory import trajectory_through
 from kane_dynamics.symbolic.program import Operations
 
 Array = NDArray[np.float64]
@@ -68,8 +69,16 @@ class Model:
     @cached_property
     def turns(self) -> NDArray[np.bool_]:
         """Which joints are continuous: a turn more or less is the same position."""
+        return self._are("continuous")
+
+    @cached_property
+    def slides(self) -> NDArray[np.bool_]:
+        """Which joints are prismatic."""
+        return self._are("prismatic")
+
+    def _are(self, kind: str) -> NDArray[np.bool_]:
         robot = self.dynamics.robot
-        return np.array([robot.joint(name).kind == "continuous" for name in self.joint_names])
+        return np.array([robot.joint(name).kind == kind for name in self.joint_names])
 
     @cached_property
     def gravity(self) -> Any:
@@ -139,13 +148,15 @@ def _warm_up(model: Model) -> None:
     model.gravity(rest)
     model.efforts(rest, rest, rest)
     model.efforts(batch, batch, batch)
+    if len(rest):
+        trajectory_through(np.arange(3.0), np.zeros((3, len(rest))))
     q, u = model.coordinates(rest), model.speeds(rest)
     model.dynamics.mass_matrix(q)
     model.dynamics.bias(q, u)
     model.dynamics.energy(q, u)
     model.dynamics.gravity(q)
-    assert model.backend
-    assert model.operations
+    for name in ("backend", "operations", "index", "other_joints", "effort_limits", "turns"):
+        getattr(model, name)
 
 
 def _with_base(base: Any, joints: Array) -> Array:

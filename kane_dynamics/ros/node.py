@@ -21,7 +21,7 @@ from kane_dynamics.ros.simulating import Simulating
 
 # Best effort is what drivers of robots offer, and reliable ones serve it too. The depth bridges
 # moments in which the machine has no time for the node.
-SENSOR = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+SENSOR = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class DynamicsNode(Node):
@@ -35,7 +35,7 @@ class DynamicsNode(Node):
         forward_log(self.get_logger())
         self.states = JointStates()
         self.gravity = GravityCompensation(self, self.parameters, self.faults)
-        self.commands = EffortCommands(self, self.parameters, self.states, self._report)
+        self.commands = EffortCommands(self, self.parameters, self.states, self._gate_changed)
         self.following = Following(self, self.parameters, self.faults, self.states, self.commands)
         self.answers = Services(self, self.parameters, self.faults, self.states)
         self.simulating = Simulating(self, self.parameters, self.faults, self.states)
@@ -50,7 +50,9 @@ class DynamicsNode(Node):
 
     def failed(self, error: Exception) -> None:
         """Count and log an error that no part of the node has foreseen."""
-        self.faults.record(Fault("internal error", f"{type(error).__name__}: {error}"))
+        fault = Fault("internal error", f"{type(error).__name__}: {error}")
+        self.faults.record(fault)
+        self.commands.trip(f"internal error: {fault.sentence}")
 
     def _serve(self, model: Model) -> None:
         """Serve a new model from now on."""
@@ -59,29 +61,37 @@ class DynamicsNode(Node):
         for part in (self.states, *parts):
             part.use(model)
 
-    def _joint_state_came(self, message: JointState) -> None:
+    def _joint_state_came(self, message: JointState, more: bool = False) -> None:
+        """Serve a joint state; `more` says that a newer one is waiting already."""
         if self.model is None:
             return
         try:
             if self.states.update(message) and self.states.complete:
-                self._compensate(message)
+                self._compensate(message, more)
         except Unsafe as fault:
             self.faults.record(fault)
             self.commands.trip(fault.sentence)
         except Fault as fault:
             self.faults.record(fault)
 
-    def _compensate(self, message: JointState) -> None:
-        self.commands.state_came()
+    def _compensate(self, message: JointState, more: bool) -> None:
+        self.commands.state_came(newest=not more)
         torques = self.gravity.compensate(self.states, message.header)
-        if self.commands.open and not self.following.running:
+        if self.commands.open and not more and not self.following.running:
             self.commands.command(torques)
 
     def _parameters_changed(self, before: Settings, now: Settings) -> None:
         if now.rate != before.rate:
             self.following.rate_changed()
-        if now.robot_description not in ("", before.robot_description):
-            self.description.derive(now.robot_description)
+        if now.state_timeout != before.state_timeout:
+            self.commands.time_watchdog()
+        if now.robot_description != before.robot_description:
+            self.description.parameter_changed()
+
+    def _gate_changed(self) -> None:
+        if not self.commands.open:
+            self.following.withhold()
+        self._report()
 
     def _report(self) -> None:
         if self.diagnostics is not None:

@@ -13,7 +13,6 @@ from rcl_interfaces.msg import (
     ParameterDescriptor,
     SetParametersResult,
 )
-from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -37,6 +36,7 @@ class Settings:
     command_joints: tuple[str, ...] = ()
     state_timeout: float = 0.2
     ramp_time: float = 1.0
+    path_tolerance: float = 0.0
     max_trajectory_points: int = 100_000
     max_simulation_steps: int = 10_000_000
 
@@ -139,6 +139,12 @@ TABLE = (
         "Time in s over which effort commands rise from zero when they are enabled.",
         range=(0.0, 60.0),
     ),
+    Entry(
+        "path_tolerance",
+        "Distance in rad or m between a joint and where the trajectory wants it, beyond which "
+        "effort commands fall silent. 0: any.",
+        range=(0.0, 1000.0),
+    ),
     Entry("max_trajectory_points", "Longest trajectory that is served.", range=(1, 10_000_000)),
     Entry("max_simulation_steps", "Longest simulation that is run.", range=(1, 10_000_000_000)),
 )
@@ -174,11 +180,10 @@ class Parameters:
     def _declare(self, node: Node, entry: Entry) -> None:
         default = getattr(_DEFAULTS, entry.name)
         value: Any = (list(default) or [""]) if isinstance(default, tuple) else default
-        try:
-            given = node.declare_parameter(entry.name, value, _descriptor(entry, default)).value
-            self._set(entry.name, given)
-        except ParameterException as error:
-            raise ArgumentError(_one_line(f"parameter {entry.name}: {error}")) from None
+        # It is looked at before rclpy does so by the descriptor, and says less well what is wrong.
+        anything = ParameterDescriptor(dynamic_typing=True)
+        self._set(entry.name, node.declare_parameter(entry.name, value, anything).value)
+        node.set_descriptor(entry.name, _descriptor(entry, default))
 
     def _set(self, name: str, given: Any) -> None:
         self.values = replace(self.values, **{name: checked(name, given)})
@@ -239,13 +244,15 @@ def _wrong_type(name: str, given: Any, expected: str) -> ArgumentError:
 
 def _descriptor(entry: Entry, default: Any) -> ParameterDescriptor:
     choices = f" One of {', '.join(entry.choices)}." if entry.choices else ""
+    # a number may be written without a decimal point, and an empty list has no type
+    any_type = isinstance(default, (float, tuple))
     descriptor = ParameterDescriptor(
         name=entry.name,
+        type=0 if any_type else Parameter.Type.from_parameter_value(default).value,
         description=entry.description + choices,
         read_only=entry.read_only,
         additional_constraints=choices.strip(),
-        # a number may be written without a decimal point, and an empty list has no type
-        dynamic_typing=isinstance(default, (float, tuple)),
+        dynamic_typing=any_type,
     )
     if entry.range is not None and isinstance(default, float):
         low, high = entry.range
@@ -254,7 +261,3 @@ def _descriptor(entry: Entry, default: Any) -> ParameterDescriptor:
         low, high = (int(end) for end in entry.range)
         descriptor.integer_range = [IntegerRange(from_value=low, to_value=high, step=1)]
     return descriptor
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import atexit
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +20,7 @@ from kane_dynamics.ros.parameters import Parameters
 from kane_dynamics.ros.simulation_answers import fill_answer, state_of
 from kane_dynamics.ros.simulation_inputs import CAUSE
 from kane_dynamics.ros.simulation_requests import Situation, read_simulation
+from kane_dynamics.ros.turns import short_turns
 from kane_dynamics.simulation.process import SimulationProcess
 from kane_dynamics.simulation.watch import Progress
 from kane_dynamics_interfaces.action import Simulate as SimulateAction
@@ -32,9 +31,6 @@ FEEDBACK_PERIOD = 0.1
 
 LAST_MOMENT = 0.5
 """Seconds that a simulation has to stop in when the process ends."""
-
-SHORT_TURN = 2e-4
-"""Seconds after which Python's lock is handed to a thread that waits for it; by default 5e-3."""
 
 BUSY = "a simulation is running, and one runs at a time: wait for its end, or cancel it"
 
@@ -194,17 +190,6 @@ class Simulating:
         if thread is not None:
             thread.join(LAST_MOMENT)
         self._elsewhere.close()
-
-
-@contextmanager
-def short_turns() -> Iterator[None]:
-    """Let no thread wait long for one that computes in Python: torques keep their rate."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(SHORT_TURN)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 def _tell_nobody(_progress: Progress, _model: Model) -> None:

@@ -1,9 +1,14 @@
 """Commands to a robot: silent until enabled, and silent again at the first sign of trouble."""
 
 from collections.abc import Callable
+from threading import Event, Thread
 
 import numpy as np
 import pytest
+import rclpy
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
+from rclpy.serialization import serialize_message
 from robot_graph import (
     LATCHED,
     STANFORD,
@@ -17,7 +22,12 @@ from robot_graph import (
 )
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
+
+from kane_dynamics.ros.effort_gate import Gate
+from kane_dynamics.ros.model import load_model
+from kane_dynamics.ros.node import DynamicsNode
 
 JOINTS = ["joint1", "joint2"]
 HERE = [0.3, 0.4]
@@ -122,6 +132,115 @@ def test_trajectory_torques_are_commanded_while_one_runs(graph: Graph) -> None:
     robot.until(commanded(arm.gravity(HERE)), "gravity torques when it has ended")
     kinds = {tuple(np.round(command.data, 9)) for command in robot.commands}
     assert kinds == {tuple(np.round(arm.gravity(q), 9)) for q in (HERE, there)}
+
+
+def test_a_robot_that_falls_silent_is_left_alone(graph: Graph) -> None:
+    """Nothing runs that could find out by itself: the watchdog does."""
+    graph.start(limited_arm(), ramp_time=0.0, state_timeout=30.0)
+    robot, client = Robot(graph), graph.client
+    robot.enable()
+    robot.until(lambda: robot.commands, "commands")
+    value = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=0.3)
+    change = SetParameters.Request(parameters=[Parameter(name="state_timeout", value=value)])
+    answer = client.call(SetParameters, "/kane_dynamics/set_parameters", change)
+    assert answer.results[0].successful
+    client.until(lambda: robot.diagnosis().level == ERROR, "the error")
+    robot.assert_tripped("s old, the limit is 0.3 s", publishing=False)
+
+
+def test_a_trajectory_that_was_broken_off_is_not_taken_up_again(graph: Graph) -> None:
+    graph.start(limited_arm(), ramp_time=0.0, state_timeout=5.0)
+    arm, robot, client = arm_of(TWO_LINK), Robot(graph), graph.client
+    robot.enable()
+    given, torques = (
+        client.speak(JointTrajectory, "/joint_trajectory"),
+        client.hear(JointState, "/kane_dynamics/torques"),
+    )
+    still, there = np.zeros((2, 2)), [0.9, -0.2]
+    given.publish(trajectory(JOINTS, [0.0, 600.0], [there] * 2, still, still))
+
+    def commanded(q: list[float]) -> Callable[[], bool]:
+        return lambda: np.allclose(robot.commands[-1].data, arm.gravity(q), atol=1e-9)
+
+    robot.until(lambda: robot.commands and commanded(there)(), "the torques of the trajectory")
+    for stop in (lambda: client.enable(False), lambda: robot.states.publish(robot.state([9, 9]))):
+        stop()
+        robot.until(lambda: robot.diagnosis().message != "commanded", "silence")
+        robot.commands.clear()
+        robot.enable()
+        robot.until(lambda: len(robot.commands) > 10, "commands")
+        assert {tuple(c.data) for c in robot.commands} == {tuple(arm.gravity(HERE))}
+    heard = len(torques)
+    client.until(lambda: len(torques) > heard + 5, "torques are streamed on")
+
+
+def test_an_arm_that_does_not_follow_silences_the_commands(graph: Graph) -> None:
+    graph.start(limited_arm(), ramp_time=0.0, state_timeout=5.0, path_tolerance=0.3)
+    robot = Robot(graph)
+    robot.enable()
+    given = graph.client.speak(JointTrajectory, "/joint_trajectory")
+    given.publish(trajectory(JOINTS, [0.0, 1.0], [HERE, [0.3, 1.4]]))
+    robot.assert_tripped("joint 'joint2' is 0.3")
+
+
+def test_torques_of_a_trajectory_that_the_limits_reject_silence_the_commands(
+    graph: Graph,
+) -> None:
+    """They are beyond the limits between its points, which is found on the way."""
+    graph.start(limited_arm(effort=40.0), ramp_time=0.0, state_timeout=5.0, limits="reject")
+    robot, client = Robot(graph), graph.client
+    robot.enable()
+    answers = client.hear(JointTrajectory, "/kane_dynamics/torque_trajectory")
+    given = client.speak(JointTrajectory, "/joint_trajectory")
+    still = np.zeros((2, 2))
+    given.publish(trajectory(JOINTS, [0.0, 0.5], [HERE, [2.3, 0.4]], still, still))
+    robot.until(lambda: answers, "the trajectory to be accepted")
+    robot.assert_tripped("joint 'joint1' needs")
+
+
+def test_an_error_that_nobody_has_foreseen_silences_the_commands(domain: int) -> None:
+    rclpy.init(domain_id=domain, args=[])
+    try:
+        node = DynamicsNode()
+        node._serve(load_model(limited_arm(), node.parameters.values))
+        node._joint_state_came(joint_state(JOINTS, HERE))
+        assert node.commands._enable(SetBool.Request(data=True), SetBool.Response()).success
+        node.failed(KeyError("elbow"))
+        assert node.commands.gate.state is Gate.TRIPPED
+        assert node.commands.gate.sentence == "internal error: KeyError: 'elbow'"
+        node.destroy_node()
+    finally:
+        rclpy.shutdown()
+
+
+def test_a_long_trajectory_does_not_make_joint_states_look_old(graph: Graph) -> None:
+    """They wait while it is read, and only the newest of them is judged."""
+    graph.start(limited_arm(), ramp_time=0.0, state_timeout=0.15, rate=20.0)
+    robot, client = Robot(graph), graph.client
+    still = np.zeros((20_000, 2))
+    long = serialize_message(
+        trajectory(JOINTS, 0.001 * np.arange(20_000), HERE + still, still, still)
+    )
+    given, answers = client.speak(JointTrajectory, "/joint_trajectory"), []
+    topic = "/kane_dynamics/torque_trajectory"
+    client.create_subscription(JointTrajectory, topic, answers.append, 10, raw=True)
+    robot.enable()
+    stop = Event()
+
+    def publish() -> None:
+        while not stop.wait(0.005):
+            robot.publish()
+
+    publishing = Thread(target=publish)
+    publishing.start()
+    try:
+        given.publish(long)
+        client.until(lambda: answers, "the answer")
+        client.spin_for(0.2)
+    finally:
+        stop.set()
+        publishing.join()
+    assert robot.diagnosis().message == "commanded"
 
 
 def test_stale_joint_states_silence_the_commands(graph: Graph) -> None:

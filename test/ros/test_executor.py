@@ -1,12 +1,15 @@
 """The executor: one subscription at once, all else as rclpy does, and no error ends it."""
 
+import sys
 from collections.abc import Iterator
-from threading import Thread
+from threading import Event, Thread
+from time import sleep
 
 import pytest
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.task import Future
 from robot_graph import PATIENCE
@@ -14,6 +17,8 @@ from std_msgs.msg import Float64, String
 from std_srvs.srv import SetBool
 
 from kane_dynamics.ros.executor import PromptExecutor
+
+WAIT_SET = rclpy_implementation.WaitSet
 
 
 class Pair:
@@ -25,6 +30,7 @@ class Pair:
         self.node, self.client = (Node(name, context=self.context) for name in ("node", "client"))
         self.errors: list[Exception] = []
         self.served: list[float] = []
+        self.more: list[bool] = []
         self.others: list[str] = []
         prompt = self.node.create_subscription(Float64, "prompt", self._serve, 100)
         self.node.create_subscription(String, "other", self._serve_other, 100)
@@ -39,10 +45,11 @@ class Pair:
         self.until(lambda: self.numbers.get_subscription_count() > 0)
         self.until(lambda: self.words.get_subscription_count() > 0)
 
-    def _serve(self, message: Float64) -> None:
+    def _serve(self, message: Float64, more: bool = False) -> None:
         if message.data < 0:
             raise ValueError("negative")
         self.served.append(message.data)
+        self.more.append(more)
 
     def _serve_other(self, message: String) -> None:
         if message.data == "bad":
@@ -123,3 +130,41 @@ def test_tasks_that_wait_for_something_are_taken_up_again(pair: Pair) -> None:
     future.set_result(7)
     pair.numbers.publish(Float64(data=2.0))
     pair.until(lambda: results == [7])
+
+
+def test_a_callback_is_told_whether_it_is_behind(pair: Pair) -> None:
+    held, go_on = Event(), Event()
+
+    def hold() -> None:
+        held.set()
+        go_on.wait(PATIENCE)
+
+    pair.executor.create_task(hold)
+    assert held.wait(PATIENCE)
+    for k in range(5):
+        pair.numbers.publish(Float64(data=float(k)))
+    pair.words.publish(String(data="later"))
+    sleep(0.2)
+    go_on.set()
+    pair.until(lambda: len(pair.served) == 5 and pair.others)
+    assert pair.more == [True] * 4 + [False]
+
+
+def test_with_an_unknown_version_of_rclpy_everything_takes_its_way(
+    domain: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rclpy_implementation, "WaitSet", WaitSetOfAnotherVersion)
+    pair = Pair(domain)
+    for k in range(20):
+        pair.numbers.publish(Float64(data=float(k)))
+        pair.words.publish(String(data=str(k)))
+    pair.until(lambda: len(pair.served) == len(pair.others) == 20)
+    pair.end()
+    assert not pair.errors
+
+
+def WaitSetOfAnotherVersion(*sizes: object) -> object:
+    """As the executor of this package calls it, it is of another version; as rclpy does, not."""
+    if sys._getframe(1).f_globals["__name__"] == "kane_dynamics.ros.executor":
+        raise TypeError("the wait set takes other arguments")
+    return WAIT_SET(*sizes)

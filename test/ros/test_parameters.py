@@ -68,10 +68,10 @@ def test_locked_joints_have_positions() -> None:
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"rate": -1.0}, "rate"),
+        ({"rate": -1.0}, "rate is -1, expected a number from 0.1 to 10000"),
         ({"rate": "fast"}, "rate is 'fast', expected a number"),
         ({"base": "fluid"}, "base is 'fluid', expected one of fixed, floating"),
-        ({"max_trajectory_points": 0}, "max_trajectory_points"),
+        ({"max_trajectory_points": 0}, "max_trajectory_points is 0, expected a number from 1"),
         ({"locked_joints": ["finger=wide"]}, "'finger=wide' must be a joint's name"),
     ],
 )

@@ -65,7 +65,7 @@ def test_a_complete_trajectory_is_answered_with_efforts_and_streamed_in_time(gra
         state = motion.sample(min(t, 1.0))
         np.testing.assert_allclose(each.position, state.positions, atol=1e-9)
         np.testing.assert_allclose(each.effort, arm.inverse_dynamics(*state), atol=1e-6)
-    assert 10 <= len(torques) <= 52
+    assert 30 <= len(torques) <= 52
 
 
 def test_torques_keep_their_rate_while_trajectories_come_one_after_the_other(graph: Graph) -> None:
