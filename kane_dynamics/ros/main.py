@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from types import FrameType
-from typing import Any
+import threading
 
-_received: list[int] = []
+ENDINGS = (signal.SIGINT, signal.SIGTERM)
 
 _REMEDIES = {
     "rclpy": "source the setup file of a ROS distribution, or pip install 'kane_dynamics[ros]'",
@@ -18,34 +17,64 @@ _REMEDIES = {
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the node until a signal ends it; the exit status.
-
-    What takes its time is imported after signals are taken care of. None is raised as an exception,
-    which would end in a traceback wherever it came at a bad moment.
-    """
-    _on_signals(_leave)
+    """Run the node until a signal ends it; the exit status."""
+    ending = _Ending()
     try:
-        return _run(args)
+        return _run(args, ending)
     finally:
-        _on_signals(signal.SIG_IGN)  # it is ending
+        for each in ENDINGS:  # it has ended, and what comes now changes nothing
+            signal.signal(each, signal.SIG_IGN)
 
 
-def _on_signals(handler: Any) -> None:
-    for ending in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(ending, handler)
+class _Ending(threading.Thread):
+    """Waits for a signal, and then ends ROS; before ROS has begun, the process.
+
+    No signal is raised as an exception, which would end in a traceback wherever it came at a bad
+    moment.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(name="ending", daemon=True)
+        self._lock = threading.Lock()
+        self._begun = False
+        self._signals, write = os.pipe()
+        os.set_blocking(write, False)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        for each in ENDINGS:
+            signal.signal(each, lambda number, frame: None)
+        self.start()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)  # see _import_rclpy
+
+    def begin(self, args: list[str] | None) -> None:
+        """Begin ROS."""
+        import rclpy
+        from rclpy.signals import SignalHandlerOptions
+
+        with self._lock:
+            rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+            self._begun = True
+
+    def run(self) -> None:
+        os.read(self._signals, 1)
+        with self._lock:
+            if not self._begun:
+                os._exit(0)
+        import rclpy
+
+        rclpy.try_shutdown()
 
 
-def _leave(_number: int, _frame: FrameType | None) -> None:
-    """End at once: nothing has begun yet."""
-    os._exit(0)
+def _import_rclpy() -> None:
+    """Import rclpy, which may execute Python anew; signals wait until that is ready for them."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
+    import rclpy  # noqa: F401
+
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
 
 
-def _note(number: int, _frame: FrameType | None) -> None:
-    _received.append(number)
-
-
-def _run(args: list[str] | None) -> int:
-    try:
+def _run(args: list[str] | None, ending: _Ending) -> int:
+    try:  # what takes its time is imported when signals are waited for already
+        _import_rclpy()
         import rclpy
 
         from kane_dynamics.errors import KaneDynamicsError
@@ -54,23 +83,19 @@ def _run(args: list[str] | None) -> int:
     except ImportError as error:
         package = (error.name or "").partition(".")[0]
         return _fail(f"{error}: {_REMEDIES.get(package, _REMEDIES['rclpy'])}")
-
-    _on_signals(_note)
     try:
-        rclpy.init(args=args)  # from here on, signals shut ROS down
+        ending.begin(args)
     except Exception as error:  # rclpy gives the error about bad arguments no public name
         return _fail(error)
     try:
-        if not _received:
-            node = DynamicsNode()
-            PromptExecutor(node, node.joint_states, node.failed).spin()
+        node = DynamicsNode()
+        PromptExecutor(node, node.joint_states, node.failed).spin()
     except KaneDynamicsError as error:
         return _fail(error)
     except Exception:
         if rclpy.ok():
             raise  # else it comes of the shutdown
     finally:
-        _on_signals(signal.SIG_IGN)
         rclpy.try_shutdown()
     return 0
 

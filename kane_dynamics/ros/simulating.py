@@ -32,7 +32,10 @@ FEEDBACK_PERIOD = 0.1
 LAST_MOMENT = 0.5
 """Seconds that a simulation has to stop in when the process ends."""
 
-BUSY = "a simulation is running, and one runs at a time: wait for its end, or cancel it"
+LONGEST_CALL = 60.0
+"""Seconds that a simulation for the service may compute for: nobody can cancel it."""
+
+BUSY = "a simulation is running, and one runs at a time: wait for its end, or cancel it if you can"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +50,7 @@ class Job:
     finish : callable
         Sends the answer, in the executor.
     cancelled : callable
-        Whether the client has cancelled it.
+        Whether the client has cancelled it, or it has taken too long.
     tell : callable
         Told the progress of the model.
     """
@@ -98,7 +101,8 @@ class Simulating:
         if self._thread is not None:
             self._refuse(response, Fault(CAUSE, BUSY), answer)
         else:
-            self._begin(request, response, answer, lambda: False, _tell_nobody)
+            end = time.monotonic() + LONGEST_CALL
+            self._begin(request, response, answer, lambda: time.monotonic() > end, _tell_nobody)
 
     def _welcome(self, goal: Any) -> bool:
         """Whether nothing is running; a goal that is wrong is accepted, to be told what is."""

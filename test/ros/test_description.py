@@ -54,6 +54,29 @@ def test_the_parameter_counts_when_both_are_given(graph: Graph) -> None:
     assert graph.client.diagnosis("model").hardware_id == "two_link_arm"
 
 
+def test_when_the_parameter_is_cleared_the_topic_counts(graph: Graph) -> None:
+    publisher = graph.client.create_publisher(String, "/robot_description", LATCHED)
+    publisher.publish(String(data=STANFORD.read_text()))
+    node, client = graph.start(TWO_LINK), graph.client
+    client.until(lambda: "is not used, because the parameter" in node.log, "the remark")
+    empty = ParameterMessage(name="robot_description", value=ParameterValue(type=4))
+    request = SetParameters.Request(parameters=[empty])
+    answer = client.call(SetParameters, "/kane_dynamics/set_parameters", request)
+    assert answer.results[0].successful
+    client.until(
+        lambda: client.diagnosis("model").hardware_id == "stanford_arm", "the Stanford Arm to serve"
+    )
+
+
+def test_a_description_that_failed_is_tried_again_when_it_comes_again(graph: Graph) -> None:
+    graph.start(None, ready=False)
+    client = graph.client
+    descriptions = client.speak(String, "/robot_description", LATCHED)
+    for count in (1, 2, 3):
+        descriptions.publish(String(data="<robot"))
+        client.until(lambda n=count: client.fault_count("robot_description") == n, f"fault {count}")
+
+
 def test_a_new_description_replaces_the_model_while_joint_states_stream(graph: Graph) -> None:
     assert TWO_LINK.read_text() != HEAVY
     graph.start(None, ready=False)

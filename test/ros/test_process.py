@@ -1,6 +1,9 @@
 """The node as a process: it ends when told to, and shares a graph with others of its kind."""
 
+import os
 import signal
+import subprocess
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -8,7 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
-from robot_graph import LATCHED, STANFORD, TWO_LINK, Graph, arm_of, joint_state, trajectory
+from robot_graph import (
+    LATCHED,
+    ROOT,
+    STANFORD,
+    TWO_LINK,
+    Graph,
+    arm_of,
+    joint_state,
+    trajectory,
+)
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
@@ -66,6 +78,45 @@ def test_a_signal_ends_a_node_that_has_hardly_started(graph: Graph, ending: sign
         graph.client.until(started, "the first line of the node")
         time.sleep(delay)
         assert_ended_well(graph, node, ending)
+
+
+def test_a_second_signal_changes_nothing(graph: Graph) -> None:
+    for delay in (0.0, 0.03, 0.1):
+        graph.client.status.clear()  # what the node before has said
+        node = graph.start(TWO_LINK)
+        for _ in range(4):
+            node.process.send_signal(signal.SIGINT)
+            time.sleep(delay)
+        assert_ended_well(graph, node, signal.SIGTERM)
+
+
+@pytest.mark.parametrize(
+    ("package", "remedy"),
+    [
+        ("kane_dynamics_interfaces", "python scripts/build_interfaces.py"),
+        ("rclpy", "source the setup file of a ROS distribution"),
+    ],
+)
+def test_a_package_that_is_missing_is_named_with_its_remedy(
+    package: str, remedy: str, tmp_path: Path
+) -> None:
+    (tmp_path / package).mkdir()  # found before the real one, and empty
+    (tmp_path / package / "__init__.py").touch()
+    (tmp_path / "run.py").write_text(
+        "from kane_dynamics.ros.main import main\nraise SystemExit(main())\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, str(tmp_path / "run.py")],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        timeout=60,
+    )
+    assert ended.returncode == 1
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("dynamics_node: ")
+    assert package in line
+    assert remedy in line
 
 
 def catches(process: int, ending: signal.Signals) -> bool:

@@ -42,6 +42,14 @@ def positions_at(torques: list[JointState]) -> dict[int, float]:
     }
 
 
+def test_a_trajectory_before_time_has_begun_is_refused(graph: Graph) -> None:
+    node, client = graph.start(TWO_LINK, use_sim_time=True), graph.client
+    commands = client.speak(JointTrajectory, "/joint_trajectory")
+    commands.publish(trajectory(JOINTS, [0.0, 1.0], [[0.0, 0.0]] * 2))
+    client.until(lambda: client.fault_count("joint_trajectory") == 1, "the fault")
+    assert "nothing came on /clock" in node.log
+
+
 def test_torques_follow_the_simulated_clock_wherever_it_jumps(graph: Graph) -> None:
     graph.start(TWO_LINK, use_sim_time=True, rate=100.0)
     client = graph.client
