@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from array import array
 from collections.abc import Callable
 
 import numpy as np
@@ -15,13 +14,12 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 
 from kane_dynamics.errors import ArgumentError
+from kane_dynamics.ros.arrays import message_array
 from kane_dynamics.ros.effort_gate import EffortGate, Gate, Seen
 from kane_dynamics.ros.joint_states import JointStates
-from kane_dynamics.ros.model import Array, Model
+from kane_dynamics.ros.model import NO_MODEL, Array, Model
 from kane_dynamics.ros.parameters import Parameters
-from kane_dynamics.ros.plans import SECOND
-
-NO_MODEL = "there is no model of the robot yet"
+from kane_dynamics.ros.stamps import SECOND
 
 
 class EffortCommands:
@@ -102,7 +100,7 @@ class EffortCommands:
             self.gate.check_path(wanted, self._parameters.values.path_tolerance)
         passed = self.gate.command(efforts, self._now())
         if passed is not None:
-            self._publisher.publish(Float64MultiArray(data=array("d", passed.tobytes())))
+            self._publisher.publish(Float64MultiArray(data=message_array(passed)))
         elif not self.open:
             self._follow_up()
 

@@ -12,6 +12,7 @@ from kane_dynamics.errors import ArgumentError
 from kane_dynamics.ros.limits import clamped
 from kane_dynamics.ros.model import Array, Model
 from kane_dynamics.ros.names import repeated, shown
+from kane_dynamics.ros.stamps import SECOND
 
 _JUMP_MARGIN = 0.05  # rad or m: noise, and what a late message leaves out
 _JUMP_FACTOR = 2.0  # of the velocity limit
@@ -36,7 +37,7 @@ class Seen(NamedTuple):
     def seconds_since(self, before: Seen) -> Array:
         """Time of each joint since another state: by the stamps, or by arrival without them."""
         stamped = (self.stamps != 0) & (before.stamps != 0)
-        by_stamp = (self.stamps - before.stamps) / 1e9
+        by_stamp = (self.stamps - before.stamps) / SECOND
         elapsed = np.where(stamped, by_stamp, self.received - before.received)
         return np.maximum(elapsed, 0.0)
 

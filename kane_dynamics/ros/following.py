@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from array import array
 
 from rclpy.node import Node
 from rclpy.time import Time
@@ -11,13 +10,15 @@ from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
+from kane_dynamics.ros.arrays import message_array
 from kane_dynamics.ros.effort_commands import EffortCommands
 from kane_dynamics.ros.faults import Fault, Faults, Unsafe
 from kane_dynamics.ros.joint_states import JointStates
 from kane_dynamics.ros.limits import torques_of, within_limits
-from kane_dynamics.ros.model import Model
+from kane_dynamics.ros.model import NO_MODEL, Model
 from kane_dynamics.ros.parameters import Parameters
-from kane_dynamics.ros.plans import SECOND, Plan, Schedule, plan_for
+from kane_dynamics.ros.plans import Plan, Schedule, plan_for
+from kane_dynamics.ros.stamps import nanoseconds_of
 from kane_dynamics.ros.timing import Timing
 from kane_dynamics.ros.trajectories import CAUSE, fill_points, read_points
 
@@ -91,12 +92,12 @@ class Following:
         began = time.perf_counter()
         model, settings = self._model, self._parameters.values
         if model is None:
-            raise Fault(CAUSE, "there is no model of the robot yet")
+            raise Fault(CAUSE, NO_MODEL)
         points = read_points(message, model, settings.max_trajectory_points)
         now = self._clock.now().nanoseconds
         if not now:
             raise Fault(CAUSE, "time has not begun: use_sim_time is on, and nothing came on /clock")
-        stamp = message.header.stamp.sec * SECOND + message.header.stamp.nanosec
+        stamp = nanoseconds_of(message.header.stamp)
         plan = plan_for(points, stamp, now, model, self._states, self._schedule)
         state = plan.last_points(len(points.times))
         wanted = torques_of(model.efforts, *state)
@@ -147,9 +148,9 @@ class Following:
         efforts = within_limits(wanted, self._model, policy, self._faults)
         message = JointState(name=list(self._model.joint_names))
         message.header.stamp = now.to_msg()
-        message.position = array("d", state.positions.tobytes())
-        message.velocity = array("d", state.velocities.tobytes())
-        message.effort = array("d", efforts.tobytes())
+        message.position = message_array(state.positions)
+        message.velocity = message_array(state.velocities)
+        message.effort = message_array(efforts)
         self._torques.publish(message)
         if plan not in self._withheld:
             self._commands.command(efforts, state.positions)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from array import array
 
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
+from kane_dynamics.ros.arrays import message_array
 from kane_dynamics.ros.faults import Faults
 from kane_dynamics.ros.joint_states import JointStates
 from kane_dynamics.ros.limits import torques_of, within_limits
@@ -54,6 +54,6 @@ class GravityCompensation:
         torques = within_limits(torques, self._model, policy, self._faults)
         message = self._message
         message.header = header
-        message.effort = array("d", torques.tobytes())
+        message.effort = message_array(torques)
         self._publisher.publish(message)
         return torques

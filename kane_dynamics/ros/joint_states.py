@@ -14,6 +14,7 @@ from sensor_msgs.msg import JointState
 from kane_dynamics.ros.faults import Fault, Unsafe
 from kane_dynamics.ros.model import Array, Model
 from kane_dynamics.ros.names import repeated, shown
+from kane_dynamics.ros.stamps import SECOND
 
 CAUSE = "joint_states"
 NON_FINITE = "joint_states not finite"
@@ -128,7 +129,7 @@ class JointStates:
         if velocity and not self._all_have_velocity:
             self._note_velocities(order, velocity)
         self.received[joints] = time.monotonic()
-        self.stamps[joints] = stamp.sec * 1_000_000_000 + stamp.nanosec
+        self.stamps[joints] = stamp.sec * SECOND + stamp.nanosec
         if not self.complete:
             self.complete = not np.isnan(self.positions).any()
         return order.moves

@@ -18,6 +18,8 @@ from kane_dynamics.symbolic.program import Operations
 
 Array = NDArray[np.float64]
 
+NO_MODEL = "there is no model of the robot yet: try again later"
+
 _ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
 

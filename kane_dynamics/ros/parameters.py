@@ -39,6 +39,7 @@ class Settings:
     path_tolerance: float = 0.0
     max_trajectory_points: int = 100_000
     max_simulation_steps: int = 10_000_000
+    max_simulation_points: int = 50_000
 
     @property
     def locked(self) -> dict[str, float]:
@@ -145,8 +146,23 @@ TABLE = (
         "effort commands fall silent. 0: any.",
         range=(0.0, 1000.0),
     ),
-    Entry("max_trajectory_points", "Longest trajectory that is served.", range=(1, 10_000_000)),
-    Entry("max_simulation_steps", "Longest simulation that is run.", range=(1, 10_000_000_000)),
+    Entry(
+        "max_trajectory_points",
+        "Most points of a trajectory that is served, and of the efforts, references and wrenches "
+        "of a simulation.",
+        range=(1, 10_000_000),
+    ),
+    Entry(
+        "max_simulation_steps",
+        "Most steps of a simulation. One that would take more is refused; one with adaptive step, "
+        "which cannot know, ends there.",
+        range=(1, 10_000_000_000),
+    ),
+    Entry(
+        "max_simulation_points",
+        "Most points of the answer to a simulation. The node is busy while it sends them.",
+        range=(1, 10_000_000),
+    ),
 )
 _ROWS = {entry.name: entry for entry in TABLE}
 _DEFAULTS = Settings()

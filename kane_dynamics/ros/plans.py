@@ -11,10 +11,10 @@ from kane_dynamics.errors import ArgumentError
 from kane_dynamics.ros.faults import Fault
 from kane_dynamics.ros.joint_states import JointStates
 from kane_dynamics.ros.model import Array, Model
+from kane_dynamics.ros.stamps import SECOND
 from kane_dynamics.ros.trajectories import CAUSE, LONGEST, Points
 from kane_dynamics.simulation.trajectory import Sample, Start, Trajectory, trajectory_through
 
-SECOND = 1_000_000_000
 _MOST_WAITING = 16
 
 

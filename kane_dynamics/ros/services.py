@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Pose, Twist
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from kane_dynamics.errors import KaneDynamicsError
+from kane_dynamics.ros.arrays import message_array
 from kane_dynamics.ros.faults import Fault, Faults
 from kane_dynamics.ros.joint_states import JointStates
 from kane_dynamics.ros.limits import beyond_limits, within_limits
-from kane_dynamics.ros.model import Array, Model
-from kane_dynamics.ros.names import repeated, shown
+from kane_dynamics.ros.model import NO_MODEL, Array, Model
 from kane_dynamics.ros.parameters import Parameters
 from kane_dynamics.ros.plans import among_others
+from kane_dynamics.ros.requested_states import (
+    base_coordinates,
+    base_speeds,
+    is_current,
+    joint_state_asked_for,
+)
+from kane_dynamics.ros.stamps import stamp_of
 from kane_dynamics.ros.trajectories import Points, fill_points, read_points
 from kane_dynamics.simulation.trajectory import Sample, trajectory_through
 from kane_dynamics_interfaces.srv import GetDynamics, InverseDynamics
@@ -63,7 +68,7 @@ class Services:
         """The response with what was asked for, or with what was wrong."""
         try:
             if self._model is None:
-                raise Fault(CAUSE, "there is no model of the robot yet: try again later")
+                raise Fault(CAUSE, NO_MODEL)
             serve(self._model, request, response)
             response.success = True
         except Fault as fault:
@@ -109,8 +114,8 @@ class Services:
     ) -> None:
         positions, velocities, stamp = self._state(model, request.state)
         dynamics = model.dynamics
-        q = model.coordinates(positions, coordinates_of(request.base_pose))
-        u = model.speeds(velocities, speeds_of(request.base_twist))
+        q = model.coordinates(positions, base_coordinates(request.base_pose))
+        u = model.speeds(velocities, base_speeds(request.base_twist))
         energy = dynamics.energy(q, u)
         response.joint_names = list(model.joint_names)
         response.mass_matrix = message_array(dynamics.mass_matrix(q))
@@ -125,20 +130,12 @@ class Services:
 
     def _state(self, model: Model, asked: JointState) -> tuple[Array, Array, Time]:
         """Positions, velocities and stamp of the state that a request asks for."""
-        if not (asked.name or asked.position or asked.velocity):
-            if not self._states.complete:
-                missing = ", ".join(map(repr, self._states.missing()))
-                raise Fault(CAUSE, f"the current state is not known: nothing came of {missing} yet")
-            stamp = int(self._states.stamps.max(initial=0))
-            now = Time(sec=stamp // 1_000_000_000, nanosec=stamp % 1_000_000_000)
-            return self._states.positions.copy(), self._states.velocities.copy(), now
-        joints = named_joints(asked, model)
-        positions = self._held(model, joints)
-        velocities = np.zeros_like(positions)
-        positions[joints] = state_entries("positions", asked.position, joints)
-        if asked.velocity:
-            velocities[joints] = state_entries("velocities", asked.velocity, joints)
-        return positions, velocities, asked.header.stamp
+        states = self._states
+        positions, velocities = joint_state_asked_for(
+            "state", asked, model, states.positions, states.velocities
+        )
+        latest = int(states.stamps.max(initial=0))
+        return positions, velocities, stamp_of(latest) if is_current(asked) else asked.header.stamp
 
 
 def _filled(points: Points) -> Sample:
@@ -153,38 +150,3 @@ def _filled(points: Points) -> Sample:
         joint_names=points.names,
     )
     return Sample(motion.positions, motion.velocities, motion.accelerations)
-
-
-def named_joints(asked: JointState, model: Model) -> list[int]:
-    names = list(asked.name) or list(model.joint_names)
-    twice = repeated(names)
-    if twice is not None:
-        raise Fault(CAUSE, f"joint {twice!r} is named twice")
-    for name in names:
-        if name not in model.index:
-            known = shown(model.joint_names)
-            raise Fault(CAUSE, f"{name!r} is no moving joint of the robot: expected {known}")
-    return [model.index[name] for name in names]
-
-
-def state_entries(what: str, values: Any, joints: list[int]) -> Array:
-    array = np.array(values, dtype=np.float64)
-    if len(array) != len(joints):
-        raise Fault(CAUSE, f"the state has {len(array)} {what} for {len(joints)} joints")
-    if not np.isfinite(array).all():
-        raise Fault(CAUSE, f"the state has {what} that are not finite: {list(values)}")
-    return array
-
-
-def coordinates_of(pose: Pose) -> tuple[float, ...]:
-    p, e = pose.position, pose.orientation
-    return p.x, p.y, p.z, e.x, e.y, e.z, e.w
-
-
-def speeds_of(twist: Twist) -> tuple[float, ...]:
-    v, w = twist.linear, twist.angular
-    return v.x, v.y, v.z, w.x, w.y, w.z
-
-
-def message_array(values: Array) -> Any:
-    return array("d", np.ascontiguousarray(values).tobytes())

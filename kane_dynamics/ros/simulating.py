@@ -15,12 +15,13 @@ from kane_dynamics.errors import KaneDynamicsError
 from kane_dynamics.ros.faults import Fault, Faults
 from kane_dynamics.ros.joint_states import JointStates
 from kane_dynamics.ros.late_answers import Answer, LateActionServer, LateService
-from kane_dynamics.ros.model import Model
+from kane_dynamics.ros.model import NO_MODEL, Model
 from kane_dynamics.ros.parameters import Parameters
 from kane_dynamics.ros.simulation_answers import fill_answer, state_of
 from kane_dynamics.ros.simulation_inputs import CAUSE
 from kane_dynamics.ros.simulation_requests import Situation, read_simulation
 from kane_dynamics.ros.turns import short_turns
+from kane_dynamics.simulation.motion import Motion
 from kane_dynamics.simulation.process import SimulationProcess
 from kane_dynamics.simulation.watch import Progress
 from kane_dynamics_interfaces.action import Simulate as SimulateAction
@@ -35,7 +36,14 @@ LAST_MOMENT = 0.5
 LONGEST_CALL = 60.0
 """Seconds that a simulation for the service may compute for: nobody can cancel it."""
 
+TOO_LONG = (
+    "; a call may compute for {:g} s: ask for less, or for the action ~/simulate_motion, which may "
+    "take as long as it needs"
+)
 BUSY = "a simulation is running, and one runs at a time: wait for its end, or cancel it if you can"
+
+
+Tell = Callable[[Progress, Model, bool], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +60,9 @@ class Job:
     cancelled : callable
         Whether the client has cancelled it, or it has taken too long.
     tell : callable
-        Told the progress of the model.
+        Told the progress of the model, and whether it is the last.
+    if_stopped : str
+        What is added to the message of a simulation that was cancelled.
     """
 
     request: Any
@@ -60,7 +70,8 @@ class Job:
     situation: Situation
     finish: Answer
     cancelled: Callable[[], bool]
-    tell: Callable[[Progress, Model], None]
+    tell: Tell
+    if_stopped: str
 
 
 class Simulating:
@@ -102,7 +113,10 @@ class Simulating:
             self._refuse(response, Fault(CAUSE, BUSY), answer)
         else:
             end = time.monotonic() + LONGEST_CALL
-            self._begin(request, response, answer, lambda: time.monotonic() > end, _tell_nobody)
+            late = TOO_LONG.format(LONGEST_CALL)
+            self._begin(
+                request, response, answer, lambda: time.monotonic() > end, _tell_nobody, late
+            )
 
     def _welcome(self, goal: Any) -> bool:
         """Whether nothing is running; a goal that is wrong is accepted, to be told what is."""
@@ -113,9 +127,9 @@ class Simulating:
     def _accepted(self, handle: Any, conclude: Answer) -> None:
         told = 0.0
 
-        def tell(progress: Progress, model: Model) -> None:
+        def tell(progress: Progress, model: Model, last: bool) -> None:
             nonlocal told
-            if time.monotonic() - told >= FEEDBACK_PERIOD:
+            if last or time.monotonic() - told >= FEEDBACK_PERIOD:
                 told = time.monotonic()
                 handle.publish_feedback(_feedback(progress, model))
 
@@ -128,10 +142,11 @@ class Simulating:
         answer: Any,
         finish: Answer,
         cancelled: Callable[[], bool],
-        tell: Callable[[Progress, Model], None],
+        tell: Tell,
+        if_stopped: str = "",
     ) -> None:
         if self._model is None:
-            fault = Fault(CAUSE, "there is no model of the robot yet: try again later")
+            fault = Fault(CAUSE, NO_MODEL)
             self._refuse(answer, fault, finish)
             return
         states = self._states
@@ -141,7 +156,7 @@ class Simulating:
             states.positions.copy(),
             states.velocities.copy(),
         )
-        job = Job(request, answer, situation, finish, cancelled, tell)
+        job = Job(request, answer, situation, finish, cancelled, tell, if_stopped)
         self._thread = threading.Thread(
             target=self._work, args=(job,), name="simulation", daemon=True
         )
@@ -177,16 +192,19 @@ class Simulating:
         context, model = self._node.context, job.situation.model
         simulation = read_simulation(job.request, job.situation)
 
-        def tell(progress: Progress) -> None:
+        def tell(progress: Progress, last: bool = False) -> None:
             if context.ok():
-                job.tell(progress, model)
+                job.tell(progress, model, last)
 
         def stopped() -> bool:
             return not context.ok() or job.cancelled()
 
         motion = simulation.run(self._elsewhere, tell, stopped)
         if context.ok():
+            tell(_last(motion, simulation.duration), last=True)
             fill_answer(job.answer, motion, model)
+            if not motion.completed and job.cancelled():
+                job.answer.message += job.if_stopped
 
     def _await_end(self) -> None:
         """Let a simulation see that the node has ended, before Python does."""
@@ -196,8 +214,14 @@ class Simulating:
         self._elsewhere.close()
 
 
-def _tell_nobody(_progress: Progress, _model: Model) -> None:
+def _tell_nobody(_progress: Progress, _model: Model, _last: bool) -> None:
     pass
+
+
+def _last(motion: Motion, duration: float) -> Progress:
+    """Where a motion has come to."""
+    t, q, u, tau = (values[-1] for values in (motion.t, motion.q, motion.u, motion.tau))
+    return Progress(float(t / duration), float(t), q, u, tau)
 
 
 def _feedback(progress: Progress, model: Model) -> SimulateAction.Feedback:

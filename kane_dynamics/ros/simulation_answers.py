@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ from geometry_msgs.msg import Point, Pose, Quaternion, Twist, Vector3
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from kane_dynamics.ros.arrays import message_array, message_arrays
 from kane_dynamics.ros.model import Array, Model
-from kane_dynamics.ros.services import message_array
-from kane_dynamics.ros.trajectories import message_arrays
+from kane_dynamics.ros.stamps import SECOND
 from kane_dynamics.simulation.checks import Checks
 from kane_dynamics.simulation.motion import Motion
 from kane_dynamics.simulation.watch import Progress
@@ -36,7 +35,7 @@ def trajectory_of(motion: Motion, model: Model) -> JointTrajectory:
     """The joints of a motion: positions, velocities, accelerations, and as effort the input."""
     count = len(model.joint_names)
     columns = (motion.q, motion.u, motion.udot, motion.tau)
-    fields = [message_arrays(np.ascontiguousarray(values[:, -count:])) for values in columns]
+    fields = [message_arrays(values[:, -count:]) for values in columns]
     points = [
         JointTrajectoryPoint(
             positions=q, velocities=u, accelerations=udot, effort=tau, time_from_start=duration
@@ -50,15 +49,15 @@ def state_of(progress: Progress, model: Model) -> JointState:
     """The joints at a moment of a simulation under way."""
     count = len(model.joint_names)
     position, velocity, effort = (
-        array("d", values[-count:].tobytes()) for values in (progress.q, progress.u, progress.tau)
+        message_array(values[-count:]) for values in (progress.q, progress.u, progress.tau)
     )
     names = list(model.joint_names)
     return JointState(name=names, position=position, velocity=velocity, effort=effort)
 
 
 def _durations(times: Array) -> list[Duration]:
-    nanoseconds = np.round(times * 1e9).astype(np.int64)
-    seconds, rest = np.divmod(nanoseconds, 1_000_000_000)
+    nanoseconds = np.round(times * SECOND).astype(np.int64)
+    seconds, rest = np.divmod(nanoseconds, SECOND)
     return [Duration(sec=s, nanosec=ns) for s, ns in zip(seconds.tolist(), rest.tolist())]
 
 

@@ -59,6 +59,9 @@ def drive_asked_for(
     efforts, reference = request.effort_trajectory, request.reference_trajectory
     hold = chosen("hold", request.hold, HOLDS)
     controller = chosen("controller", request.controller, CONTROLLERS)
+    for field in ("effort_trajectory", "reference_trajectory"):
+        if getattr(request, field).joint_names and not getattr(request, field).points:
+            raise Fault(CAUSE, f"{field} names joints, but has no points")
     if reference.points:
         controller = controller or "computed_torque"
     if controller and efforts.points:
@@ -185,7 +188,9 @@ def _wrench(message: Any) -> tuple[Array, Array]:
             for w in message.wrenches
         ]
     )
-    WrenchHistory(times, values)  # which checks them
+    if times.min(initial=0.0) < 0.0:
+        raise Fault(CAUSE, f"time {times.min():g} s lies before the start")
+    WrenchHistory(times, values)  # which checks the rest
     return times, values
 
 
@@ -222,4 +227,5 @@ def _about(field: str) -> Iterator[None]:
     try:
         yield
     except (Fault, ArgumentError) as error:
-        raise Fault(CAUSE, f"{field}: {error}") from None
+        said = str(error).removeprefix("TorqueHistory: ").removeprefix("WrenchHistory: ")
+        raise Fault(CAUSE, f"{field}: {said}") from None

@@ -8,12 +8,14 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from kane_dynamics.ros.faults import Fault
 from kane_dynamics.ros.model import Array, Model
 from kane_dynamics.ros.parameters import Settings
-from kane_dynamics.ros.services import coordinates_of, named_joints, speeds_of, state_entries
+from kane_dynamics.ros.requested_states import (
+    base_coordinates,
+    base_speeds,
+    joint_state_asked_for,
+)
 from kane_dynamics.ros.simulation_inputs import (
     CAUSE,
     chosen,
@@ -28,9 +30,6 @@ from kane_dynamics.simulation.watch import Progress
 
 OUTPUT_STEP, STEP, TOLERANCE = 0.01, 0.001, 1e-8
 """What zero stands for: s, s, and the error allowed in one step."""
-
-UNIT = 1e-3
-"""How far the length of a quaternion may be from one; it is then normalized."""
 
 METHODS = {
     "": "rk4",
@@ -101,7 +100,9 @@ def read_simulation(request: Any, situation: Situation) -> Simulation:
         If something in the request is wrong.
     """
     model, settings = situation.model, situation.settings
-    positions, velocities = _initial_state(request.initial_state, situation)
+    positions, velocities = joint_state_asked_for(
+        "initial_state", request.initial_state, model, situation.positions, situation.velocities
+    )
     method = chosen("method", request.method, METHODS)
     limits = chosen("joint_limits", request.joint_limits, LIMITS)
     drive = drive_asked_for(
@@ -115,12 +116,12 @@ def read_simulation(request: Any, situation: Situation) -> Simulation:
     output_step = _seconds("output_step", request.output_step, OUTPUT_STEP)
     if method in FIXED_STEP:
         _refuse_many_steps(duration, step, settings.max_simulation_steps)
-    _refuse_many_points(duration, output_step, settings.max_trajectory_points)
+    _refuse_many_points(duration, output_step, settings.max_simulation_points)
     return Simulation(
         model=model,
         duration=duration,
-        q0=model.coordinates(positions, _base_coordinates(request.base_pose)),
-        u0=model.speeds(velocities, _base_speeds(request.base_twist)),
+        q0=model.coordinates(positions, base_coordinates(request.base_pose)),
+        u0=model.speeds(velocities, base_speeds(request.base_twist)),
         torque=drive.torque,
         step=step,
         method=method,
@@ -170,52 +171,5 @@ def _refuse_many_points(duration: float, output_step: float, most: int) -> None:
             CAUSE,
             f"{duration:g} s with a point every {output_step:g} s are "
             f"{duration / output_step:.10g} points, more than the {most} of the parameter "
-            "max_trajectory_points: give a longer output_step",
+            "max_simulation_points: give a longer output_step",
         )
-
-
-# ---------------------------------------------------------------------------------- where it starts
-def _initial_state(asked: Any, situation: Situation) -> tuple[Array, Array]:
-    """Positions and velocities of all moving joints at the start."""
-    model = situation.model
-    if not (asked.name or asked.position or asked.velocity):
-        _refuse_unknown(situation, situation.positions)
-        return situation.positions, situation.velocities
-    joints = named_joints(asked, model)
-    positions, velocities = situation.positions.copy(), np.zeros(len(model.joint_names))
-    positions[joints] = state_entries("positions", asked.position, joints)
-    if asked.velocity:
-        velocities[joints] = state_entries("velocities", asked.velocity, joints)
-    _refuse_unknown(situation, positions)
-    return positions, velocities
-
-
-def _refuse_unknown(situation: Situation, positions: Array) -> None:
-    unknown = np.flatnonzero(np.isnan(positions))
-    if len(unknown):
-        names = ", ".join(repr(situation.model.joint_names[k]) for k in unknown)
-        raise Fault(
-            CAUSE,
-            f"the position of {names} is not known: name it in initial_state, or publish joint "
-            "states",
-        )
-
-
-def _base_coordinates(pose: Any) -> Array:
-    base = np.array(coordinates_of(pose))
-    length = float(np.linalg.norm(base[3:]))
-    if not np.isfinite(base).all():
-        raise Fault(CAUSE, f"base_pose has numbers that are not finite: {base.tolist()}")
-    if not abs(length - 1.0) <= UNIT:
-        raise Fault(
-            CAUSE, f"the orientation of base_pose has length {length:g}, expected a unit quaternion"
-        )
-    base[3:] /= length
-    return base
-
-
-def _base_speeds(twist: Any) -> Array:
-    base = np.array(speeds_of(twist))
-    if not np.isfinite(base).all():
-        raise Fault(CAUSE, f"base_twist has numbers that are not finite: {base.tolist()}")
-    return base

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from kane_dynamics.errors import ArgumentError
+from kane_dynamics.ros.arrays import message_arrays
 from kane_dynamics.ros.faults import Fault
 from kane_dynamics.ros.model import Array, Model
 from kane_dynamics.ros.names import repeated, shown
@@ -153,10 +153,3 @@ def fill_points(
         point.velocities = v
         point.accelerations = a
         point.effort = tau
-
-
-def message_arrays(values: Array) -> list[Any]:
-    """Each row as the kind of array that messages hold."""
-    data = np.ascontiguousarray(values).tobytes()
-    width = 8 * values.shape[1]
-    return [array("d", data[k : k + width]) for k in range(0, len(data), width)]

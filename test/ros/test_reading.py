@@ -12,7 +12,8 @@ from kane_dynamics.ros.joint_states import JointStates
 from kane_dynamics.ros.limits import torques_of
 from kane_dynamics.ros.model import Model, load_model
 from kane_dynamics.ros.parameters import Settings
-from kane_dynamics.ros.plans import SECOND, Plan, Schedule, plan_for
+from kane_dynamics.ros.plans import Plan, Schedule, plan_for
+from kane_dynamics.ros.stamps import SECOND
 from kane_dynamics.ros.trajectories import read_points
 
 JOINTS = ["joint1", "joint2"]

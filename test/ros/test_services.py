@@ -96,7 +96,7 @@ def test_the_equations_of_motion_at_given_and_current_states(graph: Graph) -> No
     arm, client = arm_of(STANFORD), graph.client
     answer = dynamics(graph)
     assert not answer.success
-    assert "the current state is not known: nothing came of 'joint1', 'joint2'" in answer.message
+    assert "the position of 'joint1', 'joint2', 'joint3'" in answer.message
     random = np.random.default_rng(4)
     q, u = random.uniform(-1.0, 1.0, (2, 6))
 
@@ -133,7 +133,7 @@ def test_bad_states_are_answered_in_one_sentence(graph: Graph) -> None:
     for state, sentence in (
         (joint_state(["elbow"], [0.1]), "'elbow' is no moving joint of the robot"),
         (joint_state(["joint1", "joint1"], [0.1, 0.1]), "'joint1' is named twice"),
-        (joint_state(["joint1"], [0.1]), "'joint2' is not named, and where it is now"),
+        (joint_state(["joint1"], [0.1]), "the position of 'joint2' is not known: name it in state"),
         (joint_state(JOINTS, [0.1]), "1 positions for 2 joints"),
         (joint_state([], [0.1, 0.2, 0.3]), "3 positions for 2 joints"),
         (joint_state(JOINTS, [0.1, 0.2], [0.1]), "1 velocities for 2 joints"),

@@ -1,13 +1,21 @@
 """Requests for simulations that cannot be served: one sentence each, and the node serves on."""
 
+from threading import Thread
 from typing import Any
 
 import numpy as np
+import pytest
+import rclpy
 from geometry_msgs.msg import Wrench
-from robot_graph import TWO_LINK, Graph, joint_state, trajectory
+from robot_graph import PATIENCE, TWO_LINK, Graph, joint_state, trajectory
 from test_simulate import JOINTS, column, efforts, simulate, wrench
 
+from kane_dynamics.ros import simulating
+from kane_dynamics.ros.executor import PromptExecutor
+from kane_dynamics.ros.model import load_model
+from kane_dynamics.ros.node import DynamicsNode
 from kane_dynamics_interfaces.msg import ExternalWrench
+from kane_dynamics_interfaces.srv import Simulate
 
 
 def wrenches(link: str, times: list[float], *given: Wrench) -> list[ExternalWrench]:
@@ -27,7 +35,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"step": -1e-3}, "step is -0.001 s, expected a positive number, or 0 for 0.001"),
     ({"step": NAN}, "step is nan"),
     ({"output_step": -1.0}, "output_step is -1 s"),
-    ({"output_step": 1e-4}, "10000 points, more than the 1000 of the parameter max_trajectory"),
+    (
+        {"output_step": 1e-4},
+        "10000 points, more than the 1000 of the parameter max_simulation_points",
+    ),
     ({"tolerance": -1.0}, "tolerance is -1"),
     ({"tolerance": 1.0}, "tolerance must lie between"),
     ({"method": "euler"}, "method is 'euler', expected one of rk4, semi_implicit_euler"),
@@ -36,7 +47,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"joint_limits": "bounce"}, "joint_limits is 'bounce', expected one of ignore, stop"),
     ({"initial_state": joint_state(["elbow"], [0.1])}, "'elbow' is no moving joint"),
     ({"initial_state": joint_state(["joint1"] * 2, [0.1, 0.1])}, "'joint1' is named twice"),
-    ({"initial_state": joint_state(JOINTS, [0.1])}, "1 positions for 2 joints"),
+    ({"initial_state": joint_state(JOINTS, [0.1])}, "initial_state has 1 positions for 2 joints"),
     ({"initial_state": joint_state(JOINTS, [0.1, NAN])}, "positions that are not finite"),
     ({"initial_state": joint_state(JOINTS, [0.1, 0.1], [1.0])}, "1 velocities for 2 joints"),
     ({"effort_trajectory": efforts(["elbow"], [0.0], [[1.0]])}, "there is no joint 'elbow'"),
@@ -46,7 +57,11 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     ({"effort_trajectory": efforts([], [0.0, 1.0], [[1, 1], []])}, "point 1 has no effort"),
     ({"effort_trajectory": efforts([], [0.0], [[1.0, NAN]])}, "effort of joint 'joint2' is nan"),
-    ({"effort_trajectory": efforts([], [0.2, 0.1], [[1, 1]] * 2)}, "times must increase"),
+    (
+        {"effort_trajectory": efforts([], [0.2, 0.1], [[1, 1]] * 2)},
+        "effort_trajectory: times must increase",
+    ),
+    ({"effort_trajectory": efforts(["joint1"], [], [])}, "names joints, but has no points"),
     ({"effort_trajectory": efforts([], [-1.0], [[1, 1]])}, "a negative time_from_start"),
     ({"effort_trajectory": efforts([], range(1001), [[1, 1]] * 1001)}, "1001 points are more"),
     (
@@ -70,7 +85,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"external_wrenches": wrenches("B", [])}, "0 wrenches and no times: expected one wrench"),
     ({"external_wrenches": wrenches("B", [0.0, 1.0], wrench())}, "1 wrenches for 2 times"),
     ({"external_wrenches": wrenches("B", [1.0, 1.0], wrench(), wrench())}, "must increase"),
-    ({"external_wrenches": wrenches("B", [NAN], wrench())}, "on link 'B'"),
+    ({"external_wrenches": wrenches("B", [NAN], wrench())}, "on link 'B': every entry of times"),
+    ({"external_wrenches": wrenches("B", [-1.0], wrench())}, "time -1 s lies before the start"),
     ({"external_wrenches": wrenches("B", [], wrench((NAN, 0.0, 0.0)))}, "must be finite"),
 ]
 
@@ -78,11 +94,16 @@ BAD: list[tuple[dict[str, Any], str]] = [
 def test_bad_requests_are_answered_in_one_sentence_and_the_next_good_one_is_served(
     graph: Graph,
 ) -> None:
-    graph.start(TWO_LINK, max_simulation_steps=10_000, max_trajectory_points=1000)
+    graph.start(
+        TWO_LINK,
+        max_trajectory_points=1000,
+        max_simulation_steps=10_000,
+        max_simulation_points=1000,
+    )
     for request, sentence in BAD:
         answer = simulate(graph, **{**REST, **request})
         assert not answer.success, request
-        assert sentence in answer.message, request
+        assert sentence in answer.message, answer.message
         assert "\n" not in answer.message
         assert not answer.motion.points
     assert simulate(graph, **REST).success
@@ -117,3 +138,29 @@ def test_a_call_before_there_is_a_model_is_answered(graph: Graph) -> None:
     answer = simulate(graph, duration=1.0)
     assert not answer.success
     assert "no model of the robot yet" in answer.message
+
+
+def test_a_call_that_computes_for_too_long_is_answered_with_what_there_is(
+    domain: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulating, "LONGEST_CALL", 0.5)
+    rclpy.init(domain_id=domain, args=[])
+    try:
+        node, client = DynamicsNode(), rclpy.create_node("client")
+        node._serve(load_model(TWO_LINK.read_text(), node.parameters.values))
+        executor = PromptExecutor(node, node.joint_states, node.failed)
+        serving = Thread(target=executor.spin)
+        serving.start()
+        calls = client.create_client(Simulate, "/kane_dynamics/simulate")
+        assert calls.wait_for_service(PATIENCE)
+        request = {**REST, "duration": 1e4, "method": "dop853", "output_step": 1.0}
+        future = calls.call_async(Simulate.Request(**request))
+        rclpy.spin_until_future_complete(client, future, timeout_sec=PATIENCE)
+        answer = future.result()
+        assert not answer.success
+        assert "cancelled at t = " in answer.message
+        assert "or for the action ~/simulate_motion" in answer.message
+        assert answer.motion.points
+    finally:
+        rclpy.shutdown()
+        serving.join()

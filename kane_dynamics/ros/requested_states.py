@@ -1,0 +1,115 @@
+"""States that requests name: of the joints, and of a floating base."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import Pose, Twist
+from sensor_msgs.msg import JointState
+
+from kane_dynamics.ros.faults import Fault
+from kane_dynamics.ros.model import Array, Model
+from kane_dynamics.ros.names import repeated, shown
+
+CAUSE = "requests"
+
+UNIT = 1e-3
+"""How far the length of a quaternion may be from one; it is then normalized."""
+
+
+def is_current(asked: JointState) -> bool:
+    """Whether a request leaves the state empty, which stands for the current one."""
+    return not (asked.name or asked.position or asked.velocity)
+
+
+def joint_state_asked_for(
+    field: str, asked: JointState, model: Model, positions: Array, velocities: Array
+) -> tuple[Array, Array]:
+    """Positions and velocities (n,) of all moving joints in the state that a request asks for.
+
+    Parameters
+    ----------
+    field : str
+        Field of the request that holds the state.
+    asked : JointState
+        Joints that it does not name are where they are now, at rest.
+    positions, velocities : array (n,)
+        The current ones; positions are NaN where they are not known.
+
+    Raises
+    ------
+    Fault
+        If something in the state is wrong, or the position of a joint is not known.
+    """
+    if is_current(asked):
+        _refuse_unknown(field, model, positions)
+        return positions.copy(), velocities.copy()
+    joints = _named_joints(field, asked, model)
+    where, speeds = positions.copy(), np.zeros_like(velocities)
+    where[joints] = _entries(field, "positions", asked.position, joints)
+    if asked.velocity:
+        speeds[joints] = _entries(field, "velocities", asked.velocity, joints)
+    _refuse_unknown(field, model, where)
+    return where, speeds
+
+
+def _named_joints(field: str, asked: JointState, model: Model) -> list[int]:
+    names = list(asked.name) or list(model.joint_names)
+    twice = repeated(names)
+    if twice is not None:
+        raise Fault(CAUSE, f"{field}: joint {twice!r} is named twice")
+    for name in names:
+        if name not in model.index:
+            known = shown(model.joint_names)
+            raise Fault(
+                CAUSE, f"{field}: {name!r} is no moving joint of the robot, expected {known}"
+            )
+    return [model.index[name] for name in names]
+
+
+def _entries(field: str, what: str, values: Any, joints: list[int]) -> Array:
+    array = np.array(values, dtype=np.float64)
+    if len(array) != len(joints):
+        raise Fault(CAUSE, f"{field} has {len(array)} {what} for {len(joints)} joints")
+    if not np.isfinite(array).all():
+        raise Fault(CAUSE, f"{field} has {what} that are not finite: {list(values)}")
+    return array
+
+
+def _refuse_unknown(field: str, model: Model, positions: Array) -> None:
+    unknown = np.flatnonzero(np.isnan(positions))
+    if len(unknown):
+        names = ", ".join(repr(model.joint_names[k]) for k in unknown)
+        raise Fault(
+            CAUSE,
+            f"the position of {names} is not known: name it in {field}, or publish joint states",
+        )
+
+
+# ------------------------------------------------------------------------------------ floating base
+def base_coordinates(pose: Pose) -> Array:
+    """Position and unit quaternion (7,) of the base."""
+    p, e = pose.position, pose.orientation
+    base = np.array((p.x, p.y, p.z, e.x, e.y, e.z, e.w))
+    _refuse_not_finite("base_pose", base)
+    length = float(np.linalg.norm(base[3:]))
+    if not abs(length - 1.0) <= UNIT:
+        raise Fault(
+            CAUSE, f"the orientation of base_pose has length {length:g}, expected a unit quaternion"
+        )
+    base[3:] /= length
+    return base
+
+
+def base_speeds(twist: Twist) -> Array:
+    """Linear and angular velocity (6,) of the base."""
+    v, w = twist.linear, twist.angular
+    base = np.array((v.x, v.y, v.z, w.x, w.y, w.z))
+    _refuse_not_finite("base_twist", base)
+    return base
+
+
+def _refuse_not_finite(field: str, values: Array) -> None:
+    if not np.isfinite(values).all():
+        raise Fault(CAUSE, f"{field} has numbers that are not finite: {values.tolist()}")
