@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import Vector3, Wrench
 from rclpy.serialization import serialize_message
 from robot_graph import LATCHED, STANFORD, Graph, arm_of, efforts_of, joint_state, trajectory
 from sensor_msgs.msg import JointState
@@ -15,7 +16,8 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from kane_dynamics_interfaces.srv import GetDynamics, InverseDynamics
+from kane_dynamics_interfaces.msg import ExternalWrench
+from kane_dynamics_interfaces.srv import GetDynamics, InverseDynamics, Simulate
 
 ROUNDS = 1000
 STATES, TRAJECTORIES, REQUESTS = 93, 6, 1  # a round; together 100 000
@@ -23,6 +25,7 @@ ROUNDS_BETWEEN_DESCRIPTIONS, ROUNDS_BETWEEN_COMMANDS = 8, 20
 POOL = 2000  # different messages of a kind
 GROWTH = 8.0  # MB; a tenth of a kilobyte lost with each message would be as much
 WORK = 0.01  # s; the node is busy for longer, and listening to it meanwhile would slow it down
+SIMULATIONS = 0.15  # of the requests
 SEED = 1983
 
 NUMBERS = (0.0, -0.0, 1.0, np.nan, np.inf, -np.inf, 1e300, -1e300, 1e18, 5e-324)
@@ -132,7 +135,31 @@ class Mutations:
             )
         )
 
+    def simulation(self) -> Simulate.Request:
+        """A short simulation from a random state, of which some fields are then changed."""
+        request = Simulate.Request(duration=0.02, initial_state=self.state())
+        choose = self.random.choice
+        if self.random.random() < 0.3:
+            request.effort_trajectory = self.trajectory()
+        if self.random.random() < 0.3:
+            request.reference_trajectory = self.trajectory()
+        if self.random.random() < 0.3:
+            wrench = Wrench(force=Vector3(x=choose(NUMBERS), z=1.0))
+            link, times = choose(("F", "", "tool")), choose(([], [0.0], [0.1, 0.0]))
+            request.external_wrenches = [ExternalWrench(link=link, times=times, wrenches=[wrench])]
+        words = ("", "rk4", "dop853", "radau", "stop", "compliant", "pd_gravity", "linear", "Ω")
+        for _ in range(self._times()):
+            field = choose(("method", "joint_limits", "controller", "hold"))
+            setattr(request, field, choose(words))
+            field = choose(("step", "output_step", "tolerance"))
+            setattr(request, field, choose((*NUMBERS, 0.01, 0.005)))
+            field = choose(("position_gains", "velocity_gains"))
+            setattr(request, field, choose(([], [1.0], [np.nan], self.numbers(6))))
+        return request
+
     def request(self) -> Any:
+        if self.random.random() < SIMULATIONS:
+            return self.simulation()
         choice = self.random.randrange(3)
         if choice == 0:
             return SetBool.Request(data=self.random.random() < 0.8)
@@ -145,6 +172,7 @@ SERVICES = {
     SetBool.Request: (SetBool, "enable_effort_commands"),
     InverseDynamics.Request: (InverseDynamics, "inverse_dynamics"),
     GetDynamics.Request: (GetDynamics, "get_dynamics"),
+    Simulate.Request: (Simulate, "simulate"),
 }
 
 
@@ -168,7 +196,7 @@ class Fuzz:
         self.state_pool = [serialize_message(self.make.state()) for _ in range(POOL)]
         self.trajectory_pool = [serialize_message(self.make.trajectory()) for _ in range(POOL)]
         self.checked = dict.fromkeys(self.heard, 0)
-        self.refused = 0
+        self.refused = self.simulated = 0
 
     def _hear(self, kind: type, name: str) -> list[Any]:
         """Messages as they come, all that wait at once: a flood is faster than an executor."""
@@ -241,6 +269,10 @@ class Fuzz:
             self.refused += 1
         elif isinstance(request, InverseDynamics.Request):
             assert np.isfinite(efforts_of(response.trajectory)).all()
+        elif isinstance(request, Simulate.Request):
+            self.simulated += 1
+            for field in ("positions", "velocities", "accelerations", "effort"):
+                assert np.isfinite([getattr(each, field) for each in response.motion.points]).all()
         elif isinstance(request, GetDynamics.Request):
             for values in (response.mass_matrix, response.bias, response.gravity):
                 assert np.isfinite(values).all()
@@ -287,6 +319,7 @@ def test_a_node_stands_100_000_random_and_mutated_messages(graph: Graph) -> None
     assert fuzz.count_seen() > 0.9 * sent
     assert all(graph.client.fault_count(cause) > 50 for cause in COUNTED)
     assert all(count >= 50 for count in fuzz.checked.values()), fuzz.checked
+    assert fuzz.simulated > 10
     assert 0 < fuzz.refused < ROUNDS * REQUESTS
     assert memory[ROUNDS - 1] - memory[ROUNDS // 5] < GROWTH, memory
     assert graph.end(node) == 0
