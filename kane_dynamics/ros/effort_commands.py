@@ -21,6 +21,9 @@ from kane_dynamics.ros.model import NO_MODEL, Array, Model
 from kane_dynamics.ros.parameters import Parameters
 from kane_dynamics.ros.stamps import SECOND
 
+CATCHING_UP = 1.0
+"""Seconds that joint states may wait for after something long; meanwhile nothing is commanded."""
+
 
 class EffortCommands:
     """Publishes `~/effort_commands`, silent unless `~/enable_effort_commands` has opened the gate.
@@ -46,6 +49,7 @@ class EffortCommands:
         self._clock = node.get_clock()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._watchdog: Timer | None = None
+        self._behind: float | None = None  # since when newer joint states are waiting
         self.gate: EffortGate | None = None
         self._told = Gate.CLOSED
         self._publisher = node.create_publisher(Float64MultiArray, "~/effort_commands", 10)
@@ -72,11 +76,14 @@ class EffortCommands:
     # ------------------------------------------------------------------------------ commanding
     def state_came(self, newest: bool) -> None:
         """Look at new joint states; those that others have followed already may be old."""
+        if newest:
+            self._behind = None
+        elif self._behind is None:
+            self._behind = time.monotonic()
         if self.gate is not None and self.open:
             self.gate.check_jump(self._seen())
             self._follow_up()
-            if newest:
-                self._watch()
+            self._watch()
 
     def trip(self, sentence: str) -> None:
         """Fall silent, because of what the sentence says."""
@@ -96,6 +103,8 @@ class EffortCommands:
         if self.gate is None or not self.open:
             return
         self._watch()
+        if self._behind is not None:
+            return  # where the robot is will be known in a moment
         if wanted is not None:
             self.gate.check_path(wanted, self._parameters.values.path_tolerance)
         passed = self.gate.command(efforts, self._now())
@@ -105,8 +114,10 @@ class EffortCommands:
             self._follow_up()
 
     def _watch(self) -> None:
-        """Trip if joint states are old."""
+        """Trip if joint states are old; newer ones that are waiting have some time to be served."""
         if self.gate is None or not self.open:
+            return
+        if self._behind is not None and time.monotonic() - self._behind <= CATCHING_UP:
             return
         sentence = self.gate.too_old(self._ages(), self._parameters.values.state_timeout)
         if sentence:

@@ -318,7 +318,10 @@ def test_commands_are_not_enabled_in_the_dark(graph: Graph) -> None:
     graph.start(None, ready=False)
     client = graph.client
     response = client.enable()
-    assert (response.success, response.message) == (False, "there is no model of the robot yet")
+    assert (response.success, response.message) == (
+        False,
+        "there is no model of the robot yet: try again later",
+    )
     assert client.enable(False).success
 
 

@@ -8,10 +8,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
-from robot_graph import PATIENCE, ROOT, STANFORD, TWO_LINK, Graph, joint_state
+from robot_graph import (
+    LATCHED,
+    PATIENCE,
+    ROOT,
+    STANFORD,
+    TWO_LINK,
+    Graph,
+    arm_of,
+    efforts_of,
+    joint_state,
+    trajectory,
+)
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from trajectory_msgs.msg import JointTrajectory
 
 from kane_dynamics.ros.parameters import Settings, checked
 
@@ -99,27 +113,96 @@ def test_a_robot_is_served_in_a_namespace_with_topics_remapped(
 
 
 @needs_launch
-def test_a_xacro_file_is_expanded_and_a_parameter_file_used(graph: Graph, tmp_path: Path) -> None:
-    text = TWO_LINK.read_text().replace(
-        '<robot name="two_link_arm"', '<robot xmlns:xacro="http://ros.org/wiki/xacro" name="arm"'
+def test_arguments_remap_topics_to_those_of_controllers(graph: Graph, tmp_path: Path) -> None:
+    words = (
+        f"urdf:={TWO_LINK}",
+        "joint_states:=/arm/states",
+        "joint_trajectory:=/arm/plan",
+        "torque_trajectory:=/arm_controller/joint_trajectory",
+        "effort_commands:=/effort_controller/commands",
     )
-    assert "xmlns:xacro" in text
-    xacro = tmp_path / "arm.urdf.xacro"
-    xacro.write_text(text)
-    config = tmp_path / "config.yaml"
-    config.write_text('/**: {ros__parameters: {joints: ["joint2"], rate: 50}}')
-    words = (f"urdf:={xacro}", f"config:={config}", "use_sim_time:=true")
+    client, names, there = graph.client, ["joint1", "joint2"], [0.3, 0.4]
     with launched("dynamics.launch.py", *words, log=tmp_path / "log"):
         graph.wait_until_serving()
-    values = {entry.key: entry.value for entry in graph.client.diagnosis("model").values}
-    assert (values["robot"], values["joints"]) == ("arm", "joint2")
+        torques = client.hear(JointTrajectory, "/arm_controller/joint_trajectory")
+        commands = client.hear(Float64MultiArray, "/effort_controller/commands")
+        states = client.speak(JointState, "/arm/states")
+        plan = client.speak(JointTrajectory, "/arm/plan")
+
+        def publish() -> None:
+            states.publish(joint_state(names, there))
+
+        client.until(lambda: client.enable(meanwhile=publish).success, "enabling", publish)
+        client.until(lambda: commands, "effort commands", publish)
+        plan.publish(trajectory(names, [0.0, 1.0], [there, there]))
+        client.until(lambda: torques, "efforts of the trajectory", publish)
+    holding = arm_of(TWO_LINK).gravity(there)
+    np.testing.assert_allclose(efforts_of(torques[0]), [holding, holding], atol=1e-9)
 
 
 @needs_launch
-def test_a_missing_file_is_named(graph: Graph, tmp_path: Path) -> None:
-    with launched("dynamics.launch.py", "urdf:=nowhere.urdf", log=tmp_path / "log") as process:
+def test_the_description_comes_on_a_topic_that_an_argument_names(
+    graph: Graph, tmp_path: Path
+) -> None:
+    words = ("robot_description:=/arm/description", "namespace:=left")
+    with launched("dynamics.launch.py", *words, log=tmp_path / "log"):
+        topic = graph.client.speak(String, "/arm/description", LATCHED)
+        topic.publish(String(data=TWO_LINK.read_text()))
+        graph.wait_until_serving("/left/kane_dynamics")
+
+
+@pytest.fixture
+def xacro(tmp_path: Path) -> Path:
+    """The two-link arm as a xacro file; its argument is the name of the second joint."""
+    head = '<robot xmlns:xacro="http://ros.org/wiki/xacro" name="arm">'
+    argument = '<xacro:arg name="elbow" default="joint2"/>'
+    text = TWO_LINK.read_text()
+    assert '<robot name="two_link_arm">' in text
+    text = text.replace('<robot name="two_link_arm">', head + argument)
+    path = tmp_path / "arm.urdf.xacro"
+    path.write_text(text.replace('<joint name="joint2"', '<joint name="$(arg elbow)"'))
+    return path
+
+
+@needs_launch
+@pytest.mark.parametrize(
+    ("arguments", "elbow"), [((), "joint2"), (("xacro_args:=elbow:=bend",), "bend")]
+)
+def test_a_xacro_file_is_expanded_and_a_parameter_file_used(
+    graph: Graph, tmp_path: Path, xacro: Path, arguments: tuple[str, ...], elbow: str
+) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(f'/**: {{ros__parameters: {{joints: ["{elbow}"], rate: 50}}}}')
+    words = (f"urdf:={xacro}", f"config:={config}", "use_sim_time:=true", *arguments)
+    with launched("dynamics.launch.py", *words, log=tmp_path / "log"):
+        graph.wait_until_serving()
+    values = {entry.key: entry.value for entry in graph.client.diagnosis("model").values}
+    assert (values["robot"], values["joints"]) == ("arm", elbow)
+
+
+@needs_launch
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("urdf:=nowhere.urdf",), "'nowhere.urdf' cannot be read: no such file"),
+        ((f"urdf:={ROOT / 'setup.cfg'}",), "setup.cfg: is not XML: "),
+        ((f"urdf:={ROOT / 'package.xml'}",), "package.xml: starts with <package>, expected <rob"),
+        ((f"urdf:={TWO_LINK}", "config:=nowhere.yaml"), "config: 'nowhere.yaml' is no file"),
+        ((f"urdf:={TWO_LINK}", "xacro_args:=a:=1"), "two_link_arm.urdf: takes no xacro arguments"),
+        (("xacro_args:=a:=1",), "xacro_args is given without urdf"),
+        (("xacro", "xacro_args:=knee:=bend"), "takes no argument 'knee', expected some of 'elbow'"),
+        (("xacro", "xacro_args:=elbow=bend"), "'elbow=bend' is no argument, expected name:=value"),
+    ],
+)
+def test_a_mistake_ends_the_launch_with_one_sentence(
+    graph: Graph, tmp_path: Path, xacro: Path, words: tuple[str, ...], sentence: str
+) -> None:
+    given = [f"urdf:={xacro}" if word == "xacro" else word for word in words]
+    with launched("dynamics.launch.py", *given, log=tmp_path / "log") as process:
         assert process.wait(PATIENCE) == 1
-    assert "'nowhere.urdf' cannot be read: no such file" in (tmp_path / "log").read_text()
+    text = (tmp_path / "log").read_text()
+    (line,) = [line for line in text.splitlines() if not line.startswith("[INFO]")]
+    assert sentence in line
 
 
 @needs_launch
@@ -132,4 +215,5 @@ def test_the_demonstration_shows_what_a_client_receives_and_ends(
     assert "stanford_arm" in text
     assert "/diagnostics: fell silent: the state of joint" in text
     assert "Traceback" not in text
-    assert STANFORD.exists()
+    shown = "".join(f"{torque:10.3f}" for torque in arm_of(STANFORD).gravity(np.full(6, 0.3)))
+    assert shown in text
