@@ -11,6 +11,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from kane_dynamics.ros.arrays import message_array
+from kane_dynamics.ros.commanded import Commanded, read_commanded
 from kane_dynamics.ros.effort_commands import EffortCommands
 from kane_dynamics.ros.faults import Fault, Faults, Unsafe
 from kane_dynamics.ros.joint_states import JointStates
@@ -18,9 +19,8 @@ from kane_dynamics.ros.limits import torques_of, within_limits
 from kane_dynamics.ros.model import NO_MODEL, Model
 from kane_dynamics.ros.parameters import Parameters
 from kane_dynamics.ros.plans import Plan, Schedule, plan_for
-from kane_dynamics.ros.stamps import nanoseconds_of
 from kane_dynamics.ros.timing import Timing
-from kane_dynamics.ros.trajectories import CAUSE, fill_points, read_points
+from kane_dynamics.ros.trajectories import CAUSE
 
 
 class Following:
@@ -54,7 +54,7 @@ class Following:
         self._timer: Timer | None = None
         self._answers = node.create_publisher(JointTrajectory, "~/torque_trajectory", 10)
         self._torques = node.create_publisher(JointState, "~/torques", 10)
-        node.create_subscription(JointTrajectory, "joint_trajectory", self._receive, 32)
+        node.create_subscription(JointTrajectory, "joint_trajectory", self._receive, 32, raw=True)
         self.timing = Timing()
 
     def use(self, model: Model) -> None:
@@ -82,31 +82,29 @@ class Following:
         return plan is not None and plan.end >= now and plan not in self._withheld
 
     # ------------------------------------------------------------------------------- answering
-    def _receive(self, message: JointTrajectory) -> None:
+    def _receive(self, data: bytes) -> None:
         try:
-            self._follow(message)
+            self._follow(read_commanded(data))
         except Fault as fault:
             self._faults.record(fault)
 
-    def _follow(self, message: JointTrajectory) -> None:
+    def _follow(self, commanded: Commanded) -> None:
         began = time.perf_counter()
         model, settings = self._model, self._parameters.values
         if model is None:
             raise Fault(CAUSE, NO_MODEL)
-        points = read_points(message, model, settings.max_trajectory_points)
+        points = commanded.points(model, settings.max_trajectory_points)
         now = self._clock.now().nanoseconds
         if not now:
             raise Fault(CAUSE, "time has not begun: use_sim_time is on, and nothing came on /clock")
-        stamp = nanoseconds_of(message.header.stamp)
-        plan = plan_for(points, stamp, now, model, self._states, self._schedule)
+        plan = plan_for(points, commanded.stamp, now, model, self._states, self._schedule)
         state = plan.last_points(len(points.times))
         wanted = torques_of(model.efforts, *state)
         efforts = within_limits(wanted, model, settings.limits, self._faults)
         self._schedule.drop_finished(now)
         self._schedule.add(plan)
         some = [x[:, points.joints] for x in (state.velocities, state.accelerations, efforts)]
-        fill_points(message.points, *some)
-        self._answers.publish(message)
+        self._answers.publish(commanded.answer(*some))
         self.timing.add(time.perf_counter() - began)
         if self._timer is None:  # else it keeps its beat, however often trajectories come
             self._start_timer()

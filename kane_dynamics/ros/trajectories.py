@@ -70,14 +70,7 @@ def read_points(message: JointTrajectory, model: Model, most: int) -> Points:
     """
     names, points = tuple(message.joint_names), message.points
     joints = joint_places(names, model)
-    if not points:
-        raise Fault(CAUSE, "the trajectory has no points")
-    if len(points) > most:
-        raise Fault(
-            CAUSE,
-            f"the trajectory has {len(points)} points, expected at most {most} as the parameter "
-            "max_trajectory_points says",
-        )
+    check_count(len(points), most)
     try:
         positions = field_rows("positions", points, names)
         if positions is None or np.isnan(positions).any():
@@ -88,6 +81,18 @@ def read_points(message: JointTrajectory, model: Model, most: int) -> Points:
     except ArgumentError as error:
         raise Fault(CAUSE, str(error)) from None
     return Points(names, joints, point_times(points), positions, velocities, accelerations)
+
+
+def check_count(count: int, most: int) -> None:
+    """Refuse trajectories of no points, and of too many."""
+    if not count:
+        raise Fault(CAUSE, "the trajectory has no points")
+    if count > most:
+        raise Fault(
+            CAUSE,
+            f"the trajectory has {count} points, expected at most {most} as the parameter "
+            "max_trajectory_points says",
+        )
 
 
 def joint_places(names: tuple[str, ...], model: Model) -> NDArray[np.intp]:
@@ -132,6 +137,11 @@ def point_times(points: Sequence[Any]) -> Array:
     durations = list(map(attrgetter("time_from_start"), points))
     seconds = np.fromiter(map(attrgetter("sec"), durations), np.float64, len(points))
     nanoseconds = np.fromiter(map(attrgetter("nanosec"), durations), np.float64, len(points))
+    return checked_times(seconds, nanoseconds)
+
+
+def checked_times(seconds: Array, nanoseconds: Array) -> Array:
+    """Times in s, none of them negative or too long."""
     times = seconds + 1e-9 * nanoseconds
     if times.min() < 0.0:
         k = int(times.argmin())

@@ -1,0 +1,106 @@
+"""Commanded trajectories as they come: as a table where they are one, else point by point."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from rclpy.serialization import deserialize_message
+from trajectory_msgs.msg import JointTrajectory
+
+from kane_dynamics.errors import ArgumentError
+from kane_dynamics.ros.faults import Fault
+from kane_dynamics.ros.model import Array, Model
+from kane_dynamics.ros.stamps import SECOND, nanoseconds_of
+from kane_dynamics.ros.trajectories import (
+    CAUSE,
+    Points,
+    check_count,
+    checked_times,
+    fill_points,
+    joint_places,
+    read_points,
+)
+from kane_dynamics.ros.trajectory_bytes import TrajectoryTable, Unusual, read_table, write_table
+from kane_dynamics.simulation.trajectory import check_finite
+
+
+class Commanded(Protocol):
+    """A commanded trajectory."""
+
+    @property
+    def stamp(self) -> int:
+        """Stamp of the header in ns."""
+
+    def points(self, model: Model, most: int) -> Points:
+        """Its points, at most so many; Fault if something about them is wrong."""
+
+    def answer(
+        self, velocities: Array, accelerations: Array, efforts: Array
+    ) -> JointTrajectory | bytes:
+        """The same trajectory with these fields (N, m), to be published."""
+
+
+def read_commanded(data: bytes) -> Commanded:
+    """The trajectory in the bytes of a message; Fault if there is none."""
+    try:
+        return _Table(read_table(data))
+    except Unusual:
+        pass
+    try:
+        return _Message(deserialize_message(data, JointTrajectory))
+    except Exception:  # rclpy gives errors about bytes no public name
+        raise Fault(CAUSE, f"{len(data)} bytes came that are no trajectory") from None
+
+
+class _Table:
+    def __init__(self, table: TrajectoryTable) -> None:
+        self._table = table
+        self.stamp = table.stamp[0] * SECOND + table.stamp[1]
+
+    def points(self, model: Model, most: int) -> Points:
+        table = self._table
+        joints = joint_places(table.names, model)
+        check_count(len(table.durations), most)
+        if not table.fields["positions"].shape[1]:
+            raise Fault(CAUSE, "point 0 has no positions")
+        positions, velocities, accelerations = (
+            self._field(name) for name in ("positions", "velocities", "accelerations")
+        )
+        assert positions is not None
+        times = checked_times(*table.durations.astype(np.float64).T)
+        return Points(table.names, joints, times, positions, velocities, accelerations)
+
+    def _field(self, name: str) -> Array | None:
+        values, names = self._table.fields[name], self._table.names
+        if not values.shape[1]:
+            return None
+        if values.shape[1] != len(names):
+            raise Fault(CAUSE, f"point 0 has {values.shape[1]} {name} for {len(names)} joints")
+        try:
+            check_finite(name, values, names)
+        except ArgumentError as error:
+            raise Fault(CAUSE, str(error)) from None
+        return values
+
+    def answer(self, velocities: Array, accelerations: Array, efforts: Array) -> bytes:
+        fields = {
+            "positions": self._table.fields["positions"],
+            "velocities": velocities,
+            "accelerations": accelerations,
+            "effort": efforts,
+        }
+        return write_table(self._table, fields)
+
+
+class _Message:
+    def __init__(self, message: JointTrajectory) -> None:
+        self._message = message
+        self.stamp = nanoseconds_of(message.header.stamp)
+
+    def points(self, model: Model, most: int) -> Points:
+        return read_points(self._message, model, most)
+
+    def answer(self, velocities: Array, accelerations: Array, efforts: Array) -> JointTrajectory:
+        fill_points(self._message.points, velocities, accelerations, efforts)
+        return self._message
