@@ -95,6 +95,10 @@ def draw(path: Path, title: str, names: list[str], t: Array, values: Array) -> N
 
 def main() -> None:
     directory = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        sys.exit(f"figures cannot be drawn into {directory}: {error.strerror}")
     arm = kd.load(URDF)
     show_operations(arm)
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         WrenchHistory,
     )
     from kane_dynamics.simulation.motion import Motion
-    from kane_dynamics.simulation.trajectory import Trajectory
+    from kane_dynamics.simulation.trajectory import Trajectory, trajectory_through
     from kane_dynamics.simulation.watch import Progress
     from kane_dynamics.symbolic.program import Operations
 
@@ -60,7 +60,7 @@ _HOMES = {
         "WrenchHistory",
     ),
     "kane_dynamics.simulation.motion": ("Motion",),
-    "kane_dynamics.simulation.trajectory": ("Trajectory",),
+    "kane_dynamics.simulation.trajectory": ("Trajectory", "trajectory_through"),
     "kane_dynamics.simulation.watch": ("Progress",),
     "kane_dynamics.symbolic.program": ("Operations",),
 }
@@ -95,6 +95,7 @@ __all__ = [
     "check",
     "load",
     "read_urdf",
+    "trajectory_through",
 ]
 
 

@@ -28,7 +28,12 @@ from kane_dynamics.symbolic.program import Input, Operations, Program, Signature
 from kane_dynamics.symbolic.sympy import sympy_equations
 
 if TYPE_CHECKING:
+    from kane_dynamics.simulation.inputs import Torque
     from kane_dynamics.simulation.motion import Motion
+    from kane_dynamics.simulation.problem import Method
+    from kane_dynamics.simulation.problem import Wrenches as WrenchesOverTime
+    from kane_dynamics.simulation.stops import LimitPolicy
+    from kane_dynamics.simulation.watch import Cancel, ProgressChoice
 
 Array = NDArray[np.float64]
 Function = Callable[..., Array]
@@ -304,10 +309,17 @@ class Dynamics:
         duration: float,
         q0: ArrayLike,
         u0: ArrayLike,
-        torque: Any = None,
+        torque: Torque = None,
         step: float = 1e-3,
-        method: Literal["rk4", "euler", "dop853", "radau"] = "rk4",
-        **options: Any,
+        method: Method = "rk4",
+        *,
+        output_step: float | None = None,
+        wrenches: WrenchesOverTime | None = None,
+        limits: LimitPolicy = "ignore",
+        tolerance: float = 1e-8,
+        max_steps: int | None = None,
+        progress: ProgressChoice = None,
+        cancel: Cancel | None = None,
     ) -> Motion:
         """The motion from an initial state on, under torques or a controller.
 
@@ -321,12 +333,24 @@ class Dynamics:
             What drives the joints: nothing, constant torques, torques over time, a function
             ``(t, q, u) -> torques``, or a controller that runs in compiled code.
         step : float
-            Length of a step of the methods with fixed step, s.
+            Length of a step of the methods with fixed step, s; and for all methods the time
+            constant of compliant stops.
         method : {"rk4", "euler", "dop853", "radau"}
             The first two have fixed steps, the others choose theirs.
-        **options
-            See `kane_dynamics.simulation.simulate.simulate`: ``output_step``, ``wrenches``,
-            ``limits``, ``tolerance``, ``max_steps``, ``progress``, ``cancel``.
+        output_step : float, optional
+            Time between two states of the result, s; by default `step`.
+        wrenches : dict from link name to array (6,) or WrenchHistory, optional
+            Force (N), then torque (N m), on a link; world-aligned, at the link's origin.
+        limits : {"ignore", "stop", "compliant"}
+            What happens at limits of positions: nothing, the simulation ends, or a damped stop.
+        tolerance : float
+            Error that the methods with adaptive step allow in one step.
+        max_steps : int, optional
+            Most steps; by default 10⁹ of fixed and 10⁶ of adaptive length.
+        progress, cancel : callable, optional
+            Told the `Progress`, and asked whether to stop, every few hundredths of a second.
+
+        See `kane_dynamics.simulation.simulate.simulate` for more.
 
         Examples
         --------
@@ -342,7 +366,22 @@ class Dynamics:
         # Imported here: the simulation is built on this class, and SciPy takes long to import.
         from kane_dynamics.simulation.simulate import simulate
 
-        return simulate(self, duration, q0, u0, torque, step, method, **options)
+        return simulate(
+            self,
+            duration,
+            q0,
+            u0,
+            torque,
+            step,
+            method,
+            output_step=output_step,
+            wrenches=wrenches,
+            limits=limits,
+            tolerance=tolerance,
+            max_steps=max_steps,
+            progress=progress,
+            cancel=cancel,
+        )
 
     # ------------------------------------------------------------------- for programs built on it
     def with_tree(self, tree: Tree) -> Dynamics:

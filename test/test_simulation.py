@@ -306,3 +306,59 @@ def test_the_implicit_method_goes_on_where_some_coordinates_have_no_influence() 
     assert implicit.completed
     assert implicit.checks.relative_energy_error < 1e-5
     np.testing.assert_allclose(implicit.q, explicit.q, atol=1e-3)
+
+
+def test_the_local_error_of_a_short_event_is_not_missed() -> None:
+    def pulse(t: float, q: np.ndarray, u: np.ndarray) -> list[float]:
+        return [50.0, 0.0] if 0.5105 < t < 0.5305 else [0.0, 0.0]
+
+    for backend in ("c", "numpy"):
+        arm = kd.load(PENDULUM, backend=backend)
+        # every step of the first motion has its error estimated, and one in 50 of the second
+        short, long = (arm.simulate(end, [0.3, 0.4], [0.0, 0.0], pulse) for end in (1.0, 1.002))
+        assert short.checks.local_error > 1e-3
+        assert long.checks.local_error == pytest.approx(short.checks.local_error, rel=0.1)
+
+
+@pytest.mark.parametrize("method", ["dop853", "radau"])
+def test_the_local_error_of_adaptive_steps_is_about_the_tolerance(method: str) -> None:
+    arm = kd.load(PENDULUM)
+    errors = [
+        arm.simulate(1.0, *START, method=method, tolerance=tolerance).checks.local_error
+        for tolerance in (1e-5, 1e-8)
+    ]
+    assert 1e-9 < errors[0] < 1e-3
+    assert 1e-12 < errors[1] < 1e-6
+    assert errors[1] < 0.1 * errors[0]
+
+
+def test_the_energy_of_a_robot_at_rest_has_no_error() -> None:
+    arm, q = kd.load(PENDULUM), np.array([0.3, 0.4])
+    weightless = kd.load(PENDULUM, gravity=(0.0, 0.0, 0.0))
+    for robot in (arm, weightless):
+        checks = robot.simulate(2.0, q, np.zeros(2), kd.PDControl(q, 100.0, 20.0)).checks
+        assert checks.relative_energy_error < 1e-6
+
+
+def test_damping_takes_the_momentum_of_a_joint() -> None:
+    text = UR5.read_text(encoding="utf-8").replace('damping="0.0"', 'damping="0.5"', 1)
+    name = "momentum of joint 'shoulder_pan_joint'"
+    assert name in kd.load(UR5).simulate(0.1, *GENERIC).checks.momentum_errors
+    assert name not in kd.load(text).simulate(0.1, *GENERIC).checks.momentum_errors
+
+
+@pytest.mark.parametrize("backend", ["c", "numpy"])
+@pytest.mark.parametrize("method", METHODS)
+def test_no_row_is_lost_in_steps_that_are_much_longer(method: str, backend: str) -> None:
+    puck = kd.load(
+        '<robot name="puck"><link name="table"/><link name="puck"><inertial><mass value="2"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="slide" type="prismatic"><parent link="table"/><child link="puck"/>'
+        '<axis xyz="1 0 0"/><limit effort="1" velocity="1"/></joint></robot>',
+        backend=backend,
+    )
+    push = kd.TorqueHistory([0.0, 0.25], [[2.0], [0.0]])
+    options = {"method": method, "output_step": 1e-2}
+    motion = puck.simulate(1.0, [0.0], [0.0], push, step=1e9, **options)
+    np.testing.assert_allclose(motion.t, np.linspace(0.0, 1.0, 101), atol=1e-12)
+    np.testing.assert_allclose(motion.u[:, 0], np.minimum(motion.t, 0.25), atol=1e-12)

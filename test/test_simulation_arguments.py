@@ -1,10 +1,17 @@
 """Simulations that cannot be done: one sentence says what is wrong with what was asked for."""
 
+import re
+from inspect import signature
+
 import numpy as np
 import pytest
 from oracle import BUNDLED, robot_path
 
 import kane_dynamics as kd
+from kane_dynamics.simulation import constants, integrator
+from kane_dynamics.simulation.plant import plant_of
+from kane_dynamics.simulation.problem import problem_of
+from kane_dynamics.simulation.simulate import simulate
 
 PENDULUM = BUNDLED / "two_link_arm.urdf"
 START = np.array([0.3, -1.1]), np.array([0.5, 1.5])
@@ -66,11 +73,11 @@ def test_a_wrong_argument_is_named(arm: kd.Dynamics, options: dict, said: str) -
     ("make", "said"),
     [
         (lambda: kd.TorqueHistory([], []), "times must be a list of at least one time"),
-        (lambda: kd.TorqueHistory([0.0, 0.0], [[1], [2]]), r"times must increase, but times\[1\]"),
-        (
-            lambda: kd.TorqueHistory([0.0, np.nan], [[1], [2]]),
-            "every entry of times must be finite",
-        ),
+        (lambda: kd.TorqueHistory([0.0, 0.0], [[1], [2]]), "times must increase"),
+        (lambda: kd.TorqueHistory([0.0, np.nan], [[1], [2]]), "point 1: its time is nan"),
+        (lambda: kd.TorqueHistory(["0"], [[1]]), "times must hold real numbers"),
+        (lambda: kd.TorqueHistory([0.0], [["1"]]), "torques must hold real numbers"),
+        (lambda: kd.PDControl([0.0], "1", 1.0), "kp must hold real numbers"),
         (lambda: kd.TorqueHistory([0.0, 1.0], [[1.0]]), r"torques must have shape \(2, dof\)"),
         (lambda: kd.TorqueHistory([0.0], [["a"]]), "torques must hold real numbers"),
         (lambda: kd.TorqueHistory([0.0], [[1.0]], "cubic"), "hold must be 'zero' or 'linear'"),
@@ -103,3 +110,53 @@ def test_a_robot_without_inertia_is_named() -> None:
     for backend in ("c", "numpy"):
         with pytest.raises(kd.SingularError, match="link 'B'"):
             kd.load(text, backend=backend).simulate(1.0, *START)
+
+
+@pytest.mark.parametrize("name", ["duration", "step", "output_step", "tolerance", "max_steps"])
+def test_a_string_is_no_number(arm: kd.Dynamics, name: str) -> None:
+    options = {"duration": 1.0, "q0": START[0], "u0": START[1], name: "1"}
+    with pytest.raises(kd.ArgumentError, match=f"{name} must be a positive, finite number"):
+        arm.simulate(**options)
+
+
+def test_strings_are_no_torques(arm: kd.Dynamics) -> None:
+    with pytest.raises(kd.ArgumentError, match="torque must hold real numbers"):
+        arm.simulate(1.0, *START, ["1", "2"])
+    with pytest.raises(kd.ArgumentError, match=r"wrenches\['B'\] must hold real numbers"):
+        arm.simulate(1.0, *START, wrenches={"B": ["1"] * 6})
+
+
+@pytest.mark.parametrize("backend", ["c", "numpy"])
+def test_what_is_too_large_for_numbers_is_named(backend: str) -> None:
+    two = kd.load(PENDULUM, backend=backend)
+    with pytest.raises(kd.ArgumentError, match="torque and wrenches at t = 0 s are too large"):
+        two.simulate(1.0, *START, [1e308, 0.0])
+    with pytest.raises(kd.ArgumentError, match=r"u0\[0\] is 1e\+300, expected less than 1e\+08"):
+        two.simulate(1.0, START[0], [1e300, 0.0])
+    with pytest.raises(kd.ArgumentError, match=r"q0\[1\] is -1e\+13, expected less than 1e\+12"):
+        two.simulate(1.0, [0.0, -1e13], START[1])
+
+
+def test_adaptive_steps_are_fewer_by_default(arm: kd.Dynamics) -> None:
+    given = {"duration": 1.0, "q0": START[0], "u0": START[1]}
+    most = {
+        method: problem_of(plant_of(arm), **given, method=method).max_steps
+        for method in ("euler", "rk4", "dop853", "radau")
+    }
+    assert most == {"euler": 10**9, "rk4": 10**9, "dop853": 10**6, "radau": 10**6}
+
+
+def test_a_robot_spells_out_the_options_of_a_simulation() -> None:
+    ours, theirs = (
+        list(signature(each).parameters.values()) for each in (kd.Dynamics.simulate, simulate)
+    )
+    assert [(p.name, p.kind, p.default) for p in ours[1:]] == [
+        (p.name, p.kind, p.default) for p in theirs[1:]
+    ]
+
+
+def test_compiled_code_has_its_constants_from_python() -> None:
+    defined = re.findall(r"^#define (\w+) (.+)$", integrator._source(), re.MULTILINE)
+    assert {name: float(value) for name, value in defined} == {
+        name: getattr(constants, name) for name in constants.FOR_C
+    }

@@ -186,9 +186,7 @@ def test_an_arm_at_rest_finds_which_of_its_joints_slide() -> None:
     released = set()
     for _ in range(300):
         q, tau = random.uniform(-3.0, 3.0, 6), random.normal(size=6) * [5, 50, 20, 3, 1, 0.1]
-        problem = problem_of(
-            plant, 1.0, q, np.zeros(6), tau, 1e-3, "rk4", None, None, "ignore", 1e-8, 1000
-        )
+        problem = problem_of(plant, duration=1.0, q0=q, u0=np.zeros(6), torque=tau, max_steps=1000)
         run = Run(problem)
         k = settle(run, 0.0, State(q, np.zeros(6), 0.0))
         stuck = run.modes == STUCK
@@ -247,3 +245,43 @@ def test_a_robot_loaded_without_friction_has_none() -> None:
     robot = block(WEIGHT + 1.0).robot
     motion = kd.load(robot, joint_friction=False).simulate(1.0, [0.0], [0.0])
     assert motion.q[-1, 0] == pytest.approx(-WEIGHT / MASS / 2)
+
+
+# ------------------------------------------------------------------------------------ no chatter
+
+
+def blocks_between_stops(friction: float) -> kd.Dynamics:
+    inertial = INERTIAL.format(origin="", mass=MASS, i=0.1)
+    joints = "".join(
+        f'<link name="block{k}">{inertial}</link><joint name="slide{k}" type="prismatic">'
+        f'<parent link="ground"/><child link="block{k}"/><axis xyz="1 0 0"/>'
+        f'<dynamics friction="{friction}" damping="0.3"/>'
+        '<limit lower="-1" upper="1" effort="1" velocity="1"/></joint>'
+        for k in range(2)
+    )
+    return kd.load(f'<robot name="blocks"><link name="ground"/>{joints}</robot>')
+
+
+@pytest.mark.parametrize("friction", [0.2, 1.0, 5.0])
+@pytest.mark.parametrize("method", ["dop853", "radau"])
+def test_blocks_pushed_against_stiff_stops_do_not_chatter(method: str, friction: float) -> None:
+    arm, push = blocks_between_stops(friction), kd.PDControl([3.0, -3.0], 40.0, 5.0)
+    options = {"limits": "compliant", "step": 2e-3}
+    motion = arm.simulate(
+        2.0, [0.0, 0.0], [0.0, 1.0], push, method=method, max_steps=3000, **options
+    )
+    assert motion.completed, motion.message
+    assert not motion.u[-1].any()
+    fixed = arm.simulate(2.0, [0.0, 0.0], [0.0, 1.0], push, **options)
+    np.testing.assert_allclose(motion.q[-1], fixed.q[-1], atol=1e-7)
+    assert motion.checks.relative_energy_error < 1e-7
+
+
+@pytest.mark.parametrize("backend", ["c", "numpy"])
+def test_a_block_that_can_neither_stay_nor_move_does_not_creep(backend: str) -> None:
+    def contrary(t: float, q: np.ndarray, u: np.ndarray) -> list[float]:
+        return [WEIGHT + (10.0 if u[0] == 0.0 else -20.0 * np.sign(u[0]))]
+
+    motion = block(2.0, backend).simulate(0.2, [0.0], [0.0], contrary)
+    assert not motion.u.any()
+    assert np.abs(motion.q).max() < 1e-15

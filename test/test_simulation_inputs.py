@@ -231,3 +231,14 @@ def test_a_wrench_can_grow_linearly() -> None:
     ramp = kd.WrenchHistory([0.0, 1.0], [[0.0] * 6, [0, 0, 0, 0, 0, 1.0]], hold="linear")
     motion = wheel.simulate(2.0, [0.0], [0.0], wrenches={"wheel": ramp})
     assert motion.u[-1, 0] == pytest.approx(1.5, abs=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["c", "numpy"])
+@pytest.mark.parametrize("begin", [0.5, 1.5, 3.0])
+@pytest.mark.parametrize("kind", [kd.PDControl, kd.ComputedTorque])
+def test_a_reference_that_begins_late_is_waited_for(kind: type, begin: float, backend: str) -> None:
+    two = kd.load(PENDULUM, backend=backend)
+    later = kd.trajectory_through([begin, begin + 1.0], [[0.3, 0.4], [0.6, 0.8]])
+    motion = two.simulate(0.5, [0.3, 0.4], [0.0, 0.0], kind(later, 100.0, 20.0), step=5e-3)
+    np.testing.assert_allclose(motion.q, np.tile([0.3, 0.4], (101, 1)), atol=1e-12)
+    np.testing.assert_allclose(motion.tau[:-1], two.gravity(motion.q[:-1]), atol=1e-9)

@@ -115,3 +115,48 @@ def test_a_start_outside_of_limits_is_refused() -> None:
 def test_a_policy_that_does_not_exist_is_refused() -> None:
     with pytest.raises(kd.ArgumentError, match="limits must be one of 'ignore', 'stop'"):
         ball().simulate(1.0, [0.5], [0.0], limits="bounce")
+
+
+# ----------------------------------------------------------------------- within a step, and beyond
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("method", ["rk4", "dop853", "radau"])
+@pytest.mark.parametrize("step", [0.02, 0.3, 1.0])
+def test_a_limit_that_is_passed_and_left_again_within_a_step_is_met(
+    step: float, method: str, backend: str
+) -> None:
+    speed = np.sqrt(2 * 9.81 * 0.51)  # 1 cm too high
+    options = {"limits": "stop", "method": method, "step": step}
+    motion = ball(backend).simulate(0.6, [0.5], [speed], **options)
+    assert not motion.completed
+    assert motion.t[-1] == pytest.approx((speed - np.sqrt(2 * 9.81 * 0.01)) / 9.81, abs=1e-9)
+    lower = ball(backend).simulate(0.6, [0.48], [speed], **options)  # 1 cm below the limit
+    assert lower.completed
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_motion_goes_on_from_where_it_rests_at_a_stop(method: str, backend: str) -> None:
+    arm, options = ball(backend), {"limits": "compliant", "method": method, "step": 2e-3}
+    first = arm.simulate(0.7, [0.1], [0.0], **options)
+    assert first.q[-1, 0] < 0.0
+    motion = arm.simulate(0.1, first.q[-1], first.u[-1], **options)
+    np.testing.assert_allclose(motion.q[:, 0], first.q[-1, 0], atol=1e-8)
+    assert motion.other_forces[0, 0] == pytest.approx(2 * 9.81, rel=1e-3)
+
+
+def test_rounding_does_not_put_a_start_outside() -> None:
+    for limits in ("stop", "compliant"):
+        assert ball().simulate(0.1, [1.0 + 1e-12], [-1.0], limits=limits).completed
+    with pytest.raises(kd.ArgumentError, match=r"starts at 1\.00000002, .* limits 0 and 1;"):
+        ball().simulate(0.1, [1.00000002], [0.0], limits="stop")
+
+
+@pytest.mark.parametrize("method", ["rk4", "dop853", "radau"])
+@pytest.mark.parametrize("step", [1e-3, 1e-2])
+def test_the_step_is_the_time_constant_of_stops_for_all_methods(step: float, method: str) -> None:
+    weightless = kd.load(ball().robot, gravity=(0.0, 0.0, 0.0))
+    options = {"limits": "compliant", "method": method, "step": step, "output_step": step / 50}
+    motion = weightless.simulate(20 * step, [1.0 - step], [1.0], **options)
+    assert motion.q.max() - 1.0 == pytest.approx(step / np.e, rel=1e-2)

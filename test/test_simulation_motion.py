@@ -3,6 +3,7 @@
 import dataclasses
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +103,66 @@ def test_a_motion_of_one_state_can_be_plotted(tmp_path: Path) -> None:
     assert len(motion) == 1
     motion.plot(tmp_path / "motion.png")
     assert motion.checks.energy_error == 0.0
+
+
+def test_a_joint_may_be_named_like_a_coordinate_of_the_base() -> None:
+    text = robot_path("ur5_robot").read_text(encoding="utf-8").replace("wrist_3_joint", "base.x")
+    robot = kd.load(text, base="floating")
+    motion = robot.simulate(0.01, [0.0] * 6 + [1.0] + [0.1] * 6, np.zeros(12))
+    table = motion.to_array()
+    np.testing.assert_array_equal(table["q_base.x"], motion.q[:, 0])
+    np.testing.assert_array_equal(table["q_base.x_2"], motion.q[:, -1])
+
+
+def test_a_long_motion_is_written_in_blocks(tmp_path: Path) -> None:
+    motion = kd.load(PENDULUM).simulate(40.0, *START)
+    path = tmp_path / "motion.csv"
+    tracemalloc.start()
+    motion.to_csv(path)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 5e6
+    read = np.loadtxt(path, delimiter=",", skiprows=1)
+    np.testing.assert_array_equal(read[:, 1:3], motion.q)
+    np.testing.assert_array_equal(read[:, -1], motion.potential)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_plot_names_joints_with_odd_names(tmp_path: Path) -> None:
+    text = PENDULUM.read_text(encoding="utf-8")
+    odd = text.replace("joint1", "_hidden").replace("joint2", "a$x^$")
+    kd.load(odd).simulate(0.01, *START).plot(tmp_path / "motion.svg")
+    drawn = (tmp_path / "motion.svg").read_text(encoding="utf-8")
+    assert drawn.count("<!-- _hidden -->") == drawn.count("<!-- a$x^$ -->") == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_every_curve_of_a_humanoid_has_its_own_look_and_one_name(tmp_path: Path) -> None:
+    talos = kd.load(robot_path("talos_full_v2"), base="floating")
+    q = np.zeros(talos.nq)
+    q[6] = 1.0
+    motion = talos.simulate(0.01, q, np.zeros(talos.dof))
+    motion.plot(tmp_path / "motion.svg")
+    drawn = (tmp_path / "motion.svg").read_text(encoding="utf-8")
+    for name in (*talos.joint_names, "base.x, base.vx", "base.qz, base.wz", "base.qw"):
+        assert drawn.count(f"<!-- {name} -->") == 1
+
+
+def test_a_plot_says_that_there_are_more_curves_than_looks(tmp_path: Path) -> None:
+    inertial = (
+        '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+        "</inertial>"
+    )
+    wheels = "".join(
+        f'<link name="wheel{k}">{inertial}</link><joint name="hinge{k}" type="continuous">'
+        f'<parent link="axle"/><child link="wheel{k}"/><axis xyz="0 0 1"/></joint>'
+        for k in range(36)
+    )
+    robot = kd.load(f'<robot name="wheels"><link name="axle"/>{wheels}</robot>')
+    robot.simulate(0.01, np.zeros(36), np.arange(36)).plot(tmp_path / "motion.svg")
+    drawn = (tmp_path / "motion.svg").read_text(encoding="utf-8")
+    assert "<!-- 36 curves, too many to be told apart; to_array() names them -->" in drawn
+    assert "hinge0" not in drawn
 
 
 def test_a_plot_says_what_it_needs() -> None:

@@ -231,16 +231,30 @@ def test_ours_need_fewer_operations_than_any_of_the_paper(
 # ------------------------------------------------------------------------------------- example
 
 
+def example(directory: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "examples/stanford_arm_paper.py", str(directory)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
+def test_the_example_says_at_once_that_it_cannot_draw(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    done = example(file)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr == f"figures cannot be drawn into {file}: File exists\n"
+
+
 def test_the_example_shows_the_counts_and_draws_the_figures(
     arm: kd.Dynamics, tmp_path: Path
 ) -> None:
-    command = [sys.executable, "examples/stanford_arm_paper.py", str(tmp_path)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    figures = tmp_path / "new" / "figures"
+    done = example(figures)
     assert done.returncode == 0, done.stderr
     for function in ("inverse_dynamics", "forward_dynamics"):
         ours = arm.operations(function)
         counts = rf"kane_dynamics.* {ours.multiplications} +{ours.additions}\n"
         assert re.search(counts, done.stdout)
     pytest.importorskip("matplotlib")
-    assert {path.name for path in tmp_path.iterdir()} == {"figure_1.png", "figure_3.png"}
+    assert {path.name for path in figures.iterdir()} == {"figure_1.png", "figure_3.png"}

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import BPoly, CubicSpline
 
+import kane_dynamics as kd
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.simulation.trajectory import Start, trajectory_through
 
@@ -184,3 +185,42 @@ def test_bad_points_are_named(arguments: tuple, sentence: str) -> None:
 def test_a_bad_start_is_refused(start: Start, sentence: str) -> None:
     with pytest.raises(ArgumentError, match=sentence):
         trajectory_through(TIMES, POSITIONS, start=start)
+
+
+# ------------------------------------------------------------------------------- from its points
+
+
+def test_a_trajectory_is_made_from_lists() -> None:
+    made = kd.Trajectory([0, 1], [[0, 0], [1, 1]], [[0, 0], [0, 0]], [[0, 0], [0, 0]])  # type: ignore[arg-type]
+    np.testing.assert_allclose(made.sample(0.5).positions, [0.5, 0.5])
+    with pytest.raises(ValueError, match="read-only"):
+        made.positions[0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ([1.0, 0.0], np.eye(2), np.eye(2), np.eye(2)),
+            "point 1: its time 0 s does not come after",
+        ),
+        (
+            ([0.0, 0.0], np.eye(2), np.eye(2), np.eye(2)),
+            "point 1: its time 0 s does not come after",
+        ),
+        (
+            ([0.0, 1.0], np.full((2, 2), np.nan), np.eye(2), np.eye(2)),
+            "point 0: positions of joint",
+        ),
+        (([0.0, 1.0], np.eye(2), np.zeros((2, 3)), np.eye(2)), r"velocities must have the shape"),
+        (([0.0, 1.0], np.eye(2), np.eye(2), np.eye(3)), r"accelerations must have shape \(2, n\)"),
+        (([], np.zeros((0, 2)), np.zeros((0, 2)), np.zeros((0, 2))), "at least one time"),
+        (
+            ([0.0, 1.0], [["0"], ["1"]], np.zeros((2, 1)), np.zeros((2, 1))),
+            "positions must hold real",
+        ),
+    ],
+)
+def test_a_trajectory_that_is_none_is_refused(arguments: tuple, sentence: str) -> None:
+    with pytest.raises(ArgumentError, match=sentence):
+        kd.Trajectory(*arguments)

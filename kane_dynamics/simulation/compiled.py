@@ -16,8 +16,8 @@ from kane_dynamics.simulation.fixed import error_stride
 from kane_dynamics.simulation.history import History
 from kane_dynamics.simulation.integrator import HistoryStruct, ReferenceStruct, RunStruct
 from kane_dynamics.simulation.problem import Problem
-from kane_dynamics.simulation.rates import initial_modes
-from kane_dynamics.simulation.status import InputFault, Outcome, Status
+from kane_dynamics.simulation.rates import initial_modes, initial_stops
+from kane_dynamics.simulation.status import Ended, InputFault, Outcome, Status
 from kane_dynamics.simulation.watch import TURN, Watch
 
 Array = NDArray[np.float64]
@@ -67,6 +67,9 @@ class _CompiledRun:
         except InputFault as fault:
             self._fault = str(fault)
             return Status.INPUT_FAULT
+        except Ended as end:
+            self._run.culprit = end.culprit
+            return end.status
 
     @property
     def latest(self) -> Array:
@@ -108,7 +111,7 @@ class _CompiledRun:
         run.stiffness = self._pointer(stops.stiffness)
         run.absorption = self._pointer(stops.absorption)
         run.modes = self._pointer(initial_modes(problem), np.int64)
-        run.stops = self._pointer(np.zeros(run.n), np.int64)
+        run.stops = self._pointer(initial_stops(problem), np.int64)
         run.pinned = self._pointer(np.zeros(run.n), np.int64)
 
     def _describe_input(self, drive: Drive) -> None:
@@ -156,6 +159,8 @@ class _CompiledRun:
     def _describe_time(self) -> None:
         run, problem = self._run, self._problem
         run.method, run.step = integrator.METHODS[problem.method], problem.step
+        run.same_time = problem.same_time
+        run.t = problem.breaks[0]
         run.break_count, run.breaks = len(problem.breaks), self._pointer(problem.breaks)
         run.row_count, run.row_times = len(problem.row_times), self._pointer(problem.row_times)
         run.rows = self._rows.ctypes.data

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane_dynamics.errors import ArgumentError
+from kane_dynamics.simulation.bounds import refuse_unreasonable
 from kane_dynamics.simulation.history import History, checked_array
 from kane_dynamics.simulation.inputs import (
     ComputedTorque,
@@ -25,6 +27,9 @@ from kane_dynamics.simulation.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 Modes = NDArray[np.int64]
+
+LONGEST_SAID = 200
+"""Letters of an error of the user's function that are repeated."""
 
 STUCK = 2
 """Mode of a joint that dry friction holds; other modes are the sign of the speed."""
@@ -84,11 +89,18 @@ class FunctionDrive:
 
     def torque(self, t: float, middle: float, q: Array, u: Array, modes: Modes) -> Array:
         try:
-            given = self.function(t, q.copy(), u.copy())
+            return self._checked(self._given(t, q, u))
+        except InputFault:
+            refuse_unreasonable(q, u)  # for which no function is to blame
+            raise
+
+    def _given(self, t: float, q: Array, u: Array) -> Any:
+        try:
+            return self.function(t, q.copy(), u.copy())
         except Exception as error:
-            said = f": {error}" if str(error) else ""
+            said = shorten(str(error), LONGEST_SAID, placeholder="…")  # in one line
+            said = f": {said}" if said else ""
             raise InputFault(f"torque(t, q, u) raised {type(error).__name__}{said}") from error
-        return self._checked(given)
 
     def _checked(self, given: Any) -> Array:
         try:
@@ -97,7 +109,8 @@ class FunctionDrive:
             tau = tau.astype(np.float64, casting="safe")
         except (TypeError, ValueError):
             raise InputFault(
-                f"torque(t, q, u) returned {type(given).__name__} {given!r:.60}, expected "
+                f"torque(t, q, u) returned {type(given).__name__} "
+                f"{shorten(repr(given), 60, placeholder='…')}, expected "
                 f"{len(self.names)} real numbers"
             ) from None
         if shape != (len(self.names),):

@@ -11,6 +11,9 @@ from kane_dynamics.errors import ArgumentError
 
 Array = NDArray[np.float64]
 
+REAL_KINDS = "fiu"
+"""Kinds of NumPy's types that are real numbers."""
+
 
 @dataclass(frozen=True, eq=False)
 class History:
@@ -43,19 +46,34 @@ class History:
         return value
 
 
-def checked_times(owner: str, times: ArrayLike) -> Array:
-    """Ascending finite times as an array that cannot be changed."""
-    array = checked_array(owner, "times", times)
+def checked_times(times: ArrayLike, owner: str = "") -> Array:
+    """Ascending finite times as an array that cannot be changed.
+
+    Messages name the point at fault, and the `owner` of the times first, if there is one.
+    """
+    array = real_array(f"{owner}: times" if owner else "times", times)
     if array.ndim != 1 or not len(array):
-        raise ArgumentError(f"{owner}: times must be a list of at least one time, in s")
-    late = np.flatnonzero(np.diff(array) <= 0.0)
-    if len(late):
-        k = int(late[0])
+        demand = "times must be a list of at least one time"
+        raise ArgumentError(f"{_demand(owner, demand) or demand + ', '}got shape {array.shape}")
+    if not np.isfinite(array).all():
+        k = int(np.isfinite(array).argmin())
         raise ArgumentError(
-            f"{owner}: times must increase, but times[{k + 1}] = {array[k + 1]:g} follows "
-            f"{array[k]:g}"
+            f"{_demand(owner, 'every entry of times must be finite')}"
+            f"point {k}: its time is {array[k]}, expected a finite number"
+        )
+    late = np.diff(array) <= 0.0
+    if late.any():
+        k = int(late.argmax()) + 1
+        raise ArgumentError(
+            f"{_demand(owner, 'times must increase')}"
+            f"point {k}: its time {array[k]:g} s does not come after {array[k - 1]:g} s of the "
+            "point before, expected increasing times"
         )
     return array
+
+
+def _demand(owner: str, demand: str) -> str:
+    return f"{owner}: {demand}, " if owner else ""
 
 
 def checked_values(owner: str, name: str, values: ArrayLike, count: int, width: str) -> Array:
@@ -71,12 +89,21 @@ def checked_values(owner: str, name: str, values: ArrayLike, count: int, width: 
 
 def checked_array(owner: str, name: str, values: ArrayLike) -> Array:
     """Finite numbers as an array that cannot be changed."""
-    try:
-        array = np.array(values, np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{owner}: {name} must hold real numbers") from None
+    array = real_array(f"{owner}: {name}", values)
     if not np.isfinite(array).all():
         raise ArgumentError(f"{owner}: every entry of {name} must be finite")
+    return array
+
+
+def real_array(name: str, values: ArrayLike) -> Array:
+    """Real numbers as an array that cannot be changed; strings are none, whatever they spell."""
+    try:
+        given = np.array(values)
+        if given.dtype.kind not in REAL_KINDS:
+            raise TypeError
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} must hold real numbers") from None
+    array = given.astype(np.float64)
     array.setflags(write=False)
     return array
 

@@ -32,6 +32,13 @@ static void value_at(const History *h, double t, double middle, double *value)
         value[k] += share * (from[h->width + k] - from[k]);
 }
 
+/* The time span of the reference in which the present step lies; the first also holds before it. */
+static int64_t reference_span(const Run *r)
+{
+    int64_t i = index_at(r->reference.begins, r->reference.count, r->middle);
+    return i < 0 ? 0 : i;
+}
+
 /* Position, speed and acceleration of joint k in the reference. */
 static void reference_at(const Run *r, int64_t i, int64_t k, double t, double x[3])
 {
@@ -46,7 +53,7 @@ static void reference_at(const Run *r, int64_t i, int64_t k, double t, double x[
 static void pd_control(const Run *r, double t, const double *q, const double *u, double *tau)
 {
     const double *in[] = {q};
-    int64_t i = index_at(r->reference.begins, r->reference.count, r->middle);
+    int64_t i = reference_span(r);
     r->gravity(in, tau);
     for (int64_t k = 0; k < r->n; k++) {
         double x[3];
@@ -65,7 +72,7 @@ static void computed_torque(const Run *r, const Arrays *a, double t, const doubl
 {
     double *udot = a->scratch;
     const double *in[] = {q, u, udot};
-    int64_t i = index_at(r->reference.begins, r->reference.count, r->middle);
+    int64_t i = reference_span(r);
     for (int64_t k = 0; k < r->n; k++) {
         double x[3];
         reference_at(r, i, k, t, x);

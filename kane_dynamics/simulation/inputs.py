@@ -46,7 +46,7 @@ class TorqueHistory:
     hold: Hold = "zero"
 
     def __post_init__(self) -> None:
-        times = checked_times("TorqueHistory", self.times)
+        times = checked_times(self.times, "TorqueHistory")
         torques = checked_values("TorqueHistory", "torques", self.torques, len(times), "dof")
         checked_hold("TorqueHistory", self.hold)
         object.__setattr__(self, "times", times)
@@ -79,7 +79,7 @@ class WrenchHistory:
     hold: Hold = "zero"
 
     def __post_init__(self) -> None:
-        times = checked_times("WrenchHistory", self.times)
+        times = checked_times(self.times, "WrenchHistory")
         wrenches = checked_values("WrenchHistory", "wrenches", self.wrenches, len(times), "6")
         if wrenches.shape[1] != 6:
             raise ArgumentError(

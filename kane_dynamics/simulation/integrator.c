@@ -5,9 +5,6 @@
 #include "stepping.h"
 #include "modes.h"
 
-#define SAME_TIME 1e-9 /* share of a step */
-#define PARTS_AT_STOPS 10
-
 /* Writes a row; it counts when its time has come, else it waits for what may go wrong. */
 static void write_row(Run *r, double t, const State *x, const Rates *k, int counts)
 {
@@ -26,14 +23,14 @@ static void write_row(Run *r, double t, const State *x, const Rates *k, int coun
 
 static int due(const Run *r, double t)
 {
-    return r->rows_done < r->row_count && r->row_times[r->rows_done] <= t + SAME_TIME * r->step;
+    return r->rows_done < r->row_count && r->row_times[r->rows_done] <= t + r->same_time;
 }
 
 /* Rows between the steps: a shorter step to each, which leads nowhere else. */
 static int write_rows_before(Run *r, Arrays *a, double end, const Rates *k1)
 {
     int status = RUNNING;
-    while (status == RUNNING && due(r, end - 2 * SAME_TIME * r->step)) {
+    while (status == RUNNING && due(r, end - 2 * r->same_time)) {
         double t = r->row_times[r->rows_done];
         status = advance(r, a, r->t, t - r->t, &a->at, k1, &a->side);
         if (status == RUNNING)
@@ -90,13 +87,19 @@ static int reach(Run *r, Arrays *a, double target)
             return status;
         write_row(r, r->t, &a->at, &a->k1, due(r, r->t));
         status = advance(r, a, r->t, h, &a->at, &a->k1, &a->next);
+        double rough = status == RUNNING && r->method == RK4 ? roughness(r, a, h) : 0.0;
         int ends = status == RUNNING && most_changes &&
                    outlived(r, a, part, &a->next, &a->trial, &status);
+        if (status == RUNNING && !ends && r->limits && changes < most_changes) {
+            ends = find_excursion(r, a, &h, &a->k1, &status);
+            if (ends)
+                whole = h, part = r->t + h;
+        }
         if (ends && changes < most_changes)
             status = find_end(r, a, &h, &a->k1, &a->next, &forbidden);
         else if (ends && r->limits == STOP_AT_LIMITS)
             forbidden = joint_beyond(r, &a->next);
-        else if (status == RUNNING && r->steps_done % r->error_stride == 0)
+        else if (status == RUNNING && is_estimated(r, rough))
             status = estimate_error(r, a, h, &a->k1, &a->next);
         double end = h < whole ? r->t + h : part;
         if (status == RUNNING)

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from kane_dynamics.codegen.address import source_address
+from kane_dynamics.simulation.constants import definitions
 
 INTEGER, REAL, POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 
@@ -62,10 +63,10 @@ class RunStruct(ctypes.Structure):
         ("wrench_count", INTEGER),
         ("wrenches", POINTER),
         *((name, INTEGER) for name in ("method", "break_count", "row_count", "error_stride")),
-        ("step", REAL),
+        *((name, REAL) for name in ("step", "same_time")),
         *((name, POINTER) for name in ("breaks", "row_times", "rows")),
         *((name, INTEGER) for name in ("rows_done", "row_waiting")),
-        ("local_error", REAL),
+        *((name, REAL) for name in ("local_error", "roughest")),
         *((name, INTEGER) for name in ("status", "culprit", "span", "step_in_span", "steps_done")),
         *((name, REAL) for name in ("t", "middle")),
         *((name, POINTER) for name in ("modes", "stops", "pinned", "workspace")),
@@ -103,6 +104,7 @@ def integrate_function(cache: bool | str, locked: bool) -> Callable[..., int]:
 
 
 def _source() -> str:
-    """The text of integrator.c with the files it includes."""
+    """The text of integrator.c with the files it includes, and the constants of Python."""
     text = (_HERE / "integrator.c").read_text(encoding="utf-8")
-    return _INCLUDE.sub(lambda found: (_HERE / found[1]).read_text(encoding="utf-8"), text)
+    whole = _INCLUDE.sub(lambda found: (_HERE / found[1]).read_text(encoding="utf-8"), text)
+    return definitions() + whole

@@ -25,7 +25,7 @@ class Loop:
         self.recording = Recording(problem)
         self.local_error = 0.0
         self.steps = 0
-        self.t = 0.0
+        self.t = float(problem.breaks[0])
         self.x = State(problem.q, problem.u, 0.0)
 
     def run_all(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kane_dynamics.errors import ArgumentError, KaneDynamicsError, SingularError
 from kane_dynamics.simulation.drive import HistoryDrive
 from kane_dynamics.simulation.problem import FIXED_STEP, Problem
@@ -13,6 +15,11 @@ def message(problem: Problem, outcome: Outcome) -> str:
     t = float(outcome.rows[-1, 0])
     if outcome.status == Status.DIVERGED:
         return f"the motion diverged after t = {t:g} s, {_culprit(problem, outcome)}"
+    if outcome.status == Status.UNBALANCED:
+        return (
+            f"the motion diverged after t = {t:g} s, where its energy no longer comes from the "
+            f"work done; a step shorter than {problem.step:g} s may help"
+        )
     if outcome.status == Status.SINGULAR:
         return f"the mass matrix cannot be inverted after t = {t:g} s"
     if outcome.status == Status.INPUT_FAULT:
@@ -22,21 +29,37 @@ def message(problem: Problem, outcome: Outcome) -> str:
     if outcome.status == Status.EXHAUSTED:
         return (
             f"{problem.max_steps} steps, as many as are allowed, led to t = {t:g} s of "
-            f"{problem.duration:g} s; a larger tolerance than {problem.tolerance:g} takes fewer"
+            f"{problem.duration:g} s; a larger tolerance than {problem.tolerance:g} takes fewer, "
+            f"and so may {_other_method(problem)}"
         )
     if outcome.status == Status.CANCELLED:
         return f"cancelled at t = {t:g} s of {problem.duration:g} s"
     return _note(problem)
 
 
-def error_at_start(outcome: Outcome) -> KaneDynamicsError:
+def error_at_start(problem: Problem, outcome: Outcome) -> KaneDynamicsError:
     """The error for a simulation that fails at its initial state."""
     if outcome.status == Status.INPUT_FAULT:
         return ArgumentError(f"{outcome.fault}, at t = 0 s")
+    if _moves_without_input(problem):
+        return ArgumentError(
+            "torque and wrenches at t = 0 s are too large: accelerations are beyond all numbers"
+        )
     return SingularError(
         "the robot has no finite accelerations in its initial state; its mass matrix may be "
         "singular there"
     )
+
+
+def _moves_without_input(problem: Problem) -> bool:
+    """Whether the robot has accelerations in its initial state when nothing drives it."""
+    try:
+        udot = problem.plant.dynamics.forward_dynamics(
+            problem.q, problem.u, np.zeros(len(problem.u))
+        )
+    except KaneDynamicsError:
+        return False
+    return bool(np.isfinite(udot).all())
 
 
 def _culprit(problem: Problem, outcome: Outcome) -> str:
@@ -48,6 +71,12 @@ def _culprit(problem: Problem, outcome: Outcome) -> str:
     else:
         what = f"coordinate '{dynamics.coordinate_names[outcome.culprit - count]}'"
     return f"{what} grew beyond bounds; a step shorter than {problem.step:g} s may help"
+
+
+def _other_method(problem: Problem) -> str:
+    if problem.method == "radau":
+        return "method 'dop853' if nothing is stiff"
+    return "method 'radau' if something is stiff"
 
 
 def _limit(problem: Problem, outcome: Outcome) -> str:

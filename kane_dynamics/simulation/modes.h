@@ -1,9 +1,5 @@
 /* Joints that stick, slide, and meet their stops: when a mode ends, and what follows it. */
 
-#define RELEASE (1.0 + 1e-12) /* share of the dry friction beyond which a stuck joint slides */
-#define HALVINGS 44
-#define AT_ONCE 1e-12 /* share of a step */
-
 /* Whether a state was reached in modes that no longer hold there. */
 static int outlived(const Run *r, const Arrays *a, double t, const State *x, Rates *k, int *status)
 {
@@ -39,6 +35,26 @@ static int64_t joint_beyond(const Run *r, const State *x)
             return i;
     }
     return -1;
+}
+
+/* Whether a joint was beyond a limit within the step to a->next and has come back: the step is then
+ * shortened to where it turned. */
+static int find_excursion(Run *r, Arrays *a, double *h, const Rates *k1, int *status)
+{
+    for (int64_t i = 0; i < r->n && *status == RUNNING; i++) {
+        double before = a->at.u[i], after = a->next.u[i], turn = *h * before / (before - after);
+        if (r->coordinate[i] < 0 || !(before * after < 0.0))
+            continue;
+        double furthest = a->at.q[r->coordinate[i]] + turn * before; /* twice as far, to be sure */
+        if (furthest >= r->lower[i] && furthest <= r->upper[i])
+            continue;
+        *status = advance(r, a, r->t, turn, &a->at, k1, &a->side);
+        if (*status == RUNNING && outlived(r, a, r->t + turn, &a->side, &a->trial, status)) {
+            *h = turn;
+            return 1;
+        }
+    }
+    return 0;
 }
 
 /* Finds the end of a mode within a step by bisection: shortens h, and makes y the state there.

@@ -7,17 +7,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from kane_dynamics.simulation.constants import HALVINGS, RELEASE
 from kane_dynamics.simulation.drive import STUCK
 from kane_dynamics.simulation.rates import Rates, Run, State, rates_at
 
 Array = NDArray[np.float64]
-
-RELEASE = 1.0 + 1e-12
-"""Share of the dry friction beyond which a stuck joint slides."""
-
-HALVINGS = 44
-AT_ONCE = 1e-12
-"""Share of a step within which a mode has ended at once."""
 
 
 def outlived(run: Run, t: float, x: State) -> bool:
@@ -40,7 +34,7 @@ def outlived(run: Run, t: float, x: State) -> bool:
     if not waiting.any():
         return False
     hold = rates_at(run, t, x).hold
-    return bool((waiting & (np.abs(hold) > RELEASE * run.plant.friction)).any())
+    return bool((waiting & (np.abs(hold) > _release(run))).any())
 
 
 def joint_beyond(run: Run, x: State) -> int:
@@ -48,6 +42,34 @@ def joint_beyond(run: Run, x: State) -> int:
     limits, q = run.problem.stops, _positions(run, x)
     beyond = np.flatnonzero((q < limits.lower) | (q > limits.upper))
     return int(beyond[0]) if len(beyond) else -1
+
+
+def find_excursion(
+    run: Run, t: float, h: float, x: State, y: State, state_after: Callable[[float], State]
+) -> float | None:
+    """When within the step from x to y a joint turned that was beyond a limit there and came back.
+
+    Parameters
+    ----------
+    run : Run
+    t, h : float
+        When the step begins, and how long it is; its modes hold at its end.
+    x, y : State
+        Where it begins and ends.
+    state_after : callable
+        The state at a time since the step began.
+    """
+    limits = run.problem.stops
+    if limits.policy == "ignore":
+        return None
+    for joint in np.flatnonzero((run.plant.coordinate >= 0) & (x.u * y.u < 0.0)):
+        turn = float(h * x.u[joint] / (x.u[joint] - y.u[joint]))
+        # twice as far as it goes at a constant acceleration, to be sure
+        furthest = x.q[run.plant.coordinate[joint]] + turn * x.u[joint]
+        inside = limits.lower[joint] <= furthest <= limits.upper[joint]
+        if not inside and outlived(run, t + turn, state_after(turn)):
+            return turn
+    return None
 
 
 def find_end(
@@ -114,9 +136,14 @@ def _to_release(run: Run, k: Rates) -> int:
     waiting = np.flatnonzero((run.modes == STUCK) & ~run.pinned)
     if not len(waiting):
         return -1
-    share = np.abs(k.hold[waiting]) / run.plant.friction[waiting]
+    share = np.abs(k.hold[waiting]) / _release(run)[waiting]
     hardest = int(np.argmax(share))
-    return int(waiting[hardest]) if share[hardest] > RELEASE else -1
+    return int(waiting[hardest]) if share[hardest] > 1.0 else -1
+
+
+def _release(run: Run) -> Array:
+    """What must push a stuck joint for it to slide."""
+    return RELEASE * run.plant.friction + run.margin
 
 
 def _positions(run: Run, x: State) -> Array:

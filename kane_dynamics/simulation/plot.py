@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,11 +13,28 @@ if TYPE_CHECKING:
     from kane_dynamics.simulation.motion import Motion
 
 # Colours that can be told apart, also by those who do not see all of them (Okabe and Ito, 2008).
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-STYLES = ("-", "--", ":", "-.")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8B5A2B")
+STYLES = ("-", "--", ":", "-.", (0, (1, 3)))
+FREE_COLORS = ("#000000", "#999999")
+"""Of the position and the orientation of bodies that move freely, such as a base."""
+
 SIZE = (9.0, 10.0)  # inch
 DOTS = 130  # per inch
-LEGEND_ROWS = 24
+MANY = 16  # curves, whose names must then be small
+WIDTH = 1.2  # points
+
+
+class Curve(NamedTuple):
+    """A joint, or a direction of a free body: how it looks, and what is known of it.
+
+    `coordinate` and `speed` are columns of the motion, -1 where there is none.
+    """
+
+    name: str
+    coordinate: int
+    speed: int
+    color: str
+    style: Any
 
 
 def plot(motion: Motion, path: str | os.PathLike[str]) -> None:
@@ -30,28 +47,53 @@ def plot(motion: Motion, path: str | os.PathLike[str]) -> None:
         ) from None
     figure = Figure(figsize=SIZE, layout="constrained")
     axes = figure.subplots(4, 1, sharex=True)
-    kinds = _units(motion)
-    _draw(axes[0], motion, motion.q, motion.coordinate_names, f"position ({kinds[0]})")
-    _draw(axes[1], motion, motion.u, motion.speed_names, f"speed ({kinds[1]})")
-    _draw(axes[2], motion, motion.tau, motion.speed_names, f"torque ({kinds[2]})")
+    curves, labels = _free_curves(motion) + _joint_curves(motion), _units(motion)
+    _draw(axes[0], motion.t, motion.q, curves, "coordinate", f"position ({labels[0]})")
+    _draw(axes[1], motion.t, motion.u, curves, "speed", f"speed ({labels[1]})")
+    _draw(axes[2], motion.t, motion.tau, curves, "speed", f"torque ({labels[2]})")
     _draw_energies(axes[3], motion)
     axes[3].set_xlabel("time (s)")
     axes[3].set_xlim(motion.t[0], max(motion.t[-1], np.nextafter(motion.t[0], np.inf)))
     figure.align_ylabels()
+    _name_curves(figure, curves)
     if not motion.completed:
-        figure.suptitle(motion.message, fontsize=9, wrap=True)
+        figure.suptitle(motion.message, fontsize=9, wrap=True, parse_math=False)
     figure.savefig(path, dpi=DOTS)
 
 
-def _draw(axes: Any, motion: Motion, values: Any, names: tuple[str, ...], label: str) -> None:
-    known = motion.coordinate_names
-    for k, name in enumerate(names):
-        look = known.index(name) if name in known else k  # a joint looks the same everywhere
-        style = STYLES[look // len(COLORS) % len(STYLES)]
-        color = COLORS[look % len(COLORS)]
-        axes.plot(motion.t, values[:, k], style, color=color, linewidth=1.2, label=name)
-    axes.set_ylabel(label)
-    _finish(axes, len(names))
+# --------------------------------------------------------------------------------------- curves
+def _joint_curves(motion: Motion) -> list[Curve]:
+    """A look for each joint: a colour, and when all are used the next style of line."""
+    coordinates = motion._plant.coordinate
+    curves = []
+    for k, speed in enumerate(motion._plant.driven):
+        style = STYLES[k // len(COLORS) % len(STYLES)]
+        color = COLORS[k % len(COLORS)]
+        name = motion.speed_names[speed]
+        curves.append(Curve(name, int(coordinates[speed]), int(speed), color, style))
+    return curves
+
+
+def _free_curves(motion: Motion) -> list[Curve]:
+    """The directions of bodies that move freely, each with the speed that belongs to it."""
+    curves = []
+    for coordinate, speed in motion._plant.free:
+        for k in range(7):
+            name, own = motion.coordinate_names[coordinate + k], -1
+            if k < 6:
+                own = int(speed) + k
+                name = f"{name}, {motion.speed_names[own]}"
+            color, style = FREE_COLORS[min(k // 3, 1)], STYLES[k % 3 if k < 6 else 3]
+            curves.append(Curve(name, int(coordinate) + k, own, color, style))
+    return curves
+
+
+def _draw(axes: Any, t: Any, values: Any, curves: list[Curve], column: str, label: str) -> None:
+    for curve in curves:
+        k = getattr(curve, column)
+        if k >= 0:
+            axes.plot(t, values[:, k], linestyle=curve.style, color=curve.color, linewidth=WIDTH)
+    _finish(axes, label)
 
 
 def _draw_energies(axes: Any, motion: Motion) -> None:
@@ -59,26 +101,48 @@ def _draw_energies(axes: Any, motion: Motion) -> None:
     for values, name, color, style in (
         (motion.kinetic, "kinetic", COLORS[0], "-"),
         (motion.potential, "potential", COLORS[1], "-"),
-        (total, "total", COLORS[6], "-"),
+        (total, "total", FREE_COLORS[0], "-"),
         (total[0] + motion.work, "start + work", COLORS[4], ":"),
     ):
-        axes.plot(motion.t, values, style, color=color, linewidth=1.2, label=name)
-    axes.set_ylabel("energy (J)")
-    _finish(axes, 4)
+        axes.plot(motion.t, values, linestyle=style, color=color, linewidth=WIDTH, label=name)
+    _finish(axes, "energy (J)")
+    axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.25), ncols=4, fontsize=8, frameon=False)
 
 
-def _finish(axes: Any, entries: int) -> None:
+# ----------------------------------------------------------------------------------- surroundings
+def _name_curves(figure: Any, curves: list[Curve]) -> None:
+    """One legend for all panels, or a note where there are more curves than looks."""
+    from matplotlib.lines import Line2D
+
+    looks = {(curve.color, curve.style) for curve in curves}
+    if len(looks) < len(curves):
+        note = f"{len(curves)} curves, too many to be told apart; to_array() names them"
+        figure.text(1.0, 1.0, note, ha="right", va="top", fontsize=8)
+        return
+    lines = [
+        Line2D([], [], linestyle=curve.style, color=curve.color, linewidth=WIDTH)
+        for curve in curves
+    ]
+    # numbered at first: a name that begins with _ would be left out, and one with $ typeset
+    legend = figure.legend(
+        lines,
+        [str(k) for k in range(len(curves))],
+        loc="outside right upper",
+        fontsize=8 if len(curves) <= MANY else 6.5,
+        handlelength=2.5,
+        frameon=False,
+    )
+    for text, curve in zip(legend.get_texts(), curves):
+        text.set_parse_math(False)
+        text.set_text(curve.name)
+
+
+def _finish(axes: Any, label: str) -> None:
+    axes.set_ylabel(label)
     axes.grid(True, linewidth=0.4, alpha=0.5)
     axes.margins(x=0.0)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    axes.legend(
-        loc="center left",
-        bbox_to_anchor=(1.01, 0.5),
-        fontsize=8 if entries <= 10 else 6,
-        ncols=1 + (entries - 1) // LEGEND_ROWS,
-        frameon=False,
-    )
 
 
 def _units(motion: Motion) -> tuple[str, str, str]:

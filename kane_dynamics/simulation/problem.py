@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kane_dynamics.codegen.arguments import prepare
 from kane_dynamics.errors import ArgumentError
+from kane_dynamics.simulation.constants import LARGEST_COORDINATE, LARGEST_SPEED, SAME_TIME
 from kane_dynamics.simulation.drive import Drive, drive_of
 from kane_dynamics.simulation.history import History, checked_array
 from kane_dynamics.simulation.inputs import Torque, WrenchHistory
@@ -29,8 +30,8 @@ FIXED_STEP = ("euler", "rk4")
 LARGEST_RESULT = 10**9
 """Bytes of result beyond which a simulation is refused."""
 
-SAME_TIME = 1e-9
-"""Share of a step within which two times are the same."""
+MOST_STEPS = {"fixed": 10**9, "adaptive": 10**6}
+"""Steps that are allowed by default; those of adaptive methods run in Python."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,8 @@ class Problem:
     method : str
     step, duration, tolerance : float
     max_steps : int
+    same_time : float
+        Within which times are the same, s.
     breaks : array
         From 0 to the duration, times that no step may cross because something is not smooth there.
     row_times : array
@@ -68,6 +71,7 @@ class Problem:
     duration: float
     tolerance: float
     max_steps: int
+    same_time: float
     breaks: Array
     row_times: Array
 
@@ -79,17 +83,18 @@ class Problem:
 
 def problem_of(
     plant: Plant,
+    *,
     duration: float,
     q0: ArrayLike,
     u0: ArrayLike,
-    torque: Torque,
-    step: float,
-    method: Method,
-    output_step: float | None,
-    wrenches: Wrenches | None,
-    limits: LimitPolicy,
-    tolerance: float,
-    max_steps: int,
+    torque: Torque = None,
+    step: float = 1e-3,
+    method: Method = "rk4",
+    output_step: float | None = None,
+    wrenches: Wrenches | None = None,
+    limits: LimitPolicy = "ignore",
+    tolerance: float = 1e-8,
+    max_steps: int | None = None,
 ) -> Problem:
     """Check what a user asks for; ArgumentError says what is wrong with it."""
     if method not in METHODS:
@@ -101,6 +106,8 @@ def problem_of(
     tolerance = _positive("tolerance", tolerance)
     if not 1e-13 <= tolerance <= 1e-2:
         raise ArgumentError(f"tolerance must lie between 1e-13 and 0.01, got {tolerance:g}")
+    if max_steps is None:
+        max_steps = MOST_STEPS["fixed" if method in FIXED_STEP else "adaptive"]
     most = _positive("max_steps", max_steps)
     if duration / step > most and method in FIXED_STEP:
         raise ArgumentError(
@@ -112,6 +119,7 @@ def problem_of(
     drive = drive_of(torque, plant)
     links, histories = _wrenches(plant, wrenches)
     knots = [drive.knots, *(history.times for history in histories)]
+    same_time = SAME_TIME * min(step, apart, duration)
     return Problem(
         plant=plant,
         drive=drive,
@@ -125,15 +133,16 @@ def problem_of(
         duration=duration,
         tolerance=tolerance,
         max_steps=math.ceil(most),
-        breaks=_breaks(np.concatenate(knots), duration, step),
+        same_time=same_time,
+        breaks=_breaks(np.concatenate(knots), duration, same_time),
         row_times=_row_times(duration, apart),
     )
 
 
 def _positive(name: str, value: Any) -> float:
     try:
-        number = float(value)
-    except (TypeError, ValueError):
+        number = math.nan if isinstance(value, (str, bytes)) else float(value)
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not (math.isfinite(number) and number > 0.0):
         raise ArgumentError(f"{name} must be a positive, finite number, got {value!r}")
@@ -160,11 +169,22 @@ def _initial_state(plant: Plant, q0: ArrayLike, u0: ArrayLike) -> tuple[Array, A
             raise ArgumentError(
                 f"simulate: {entry.name} must have shape ({entry.size},), got {array.shape}"
             )
+    _refuse_huge("q0", q, LARGEST_COORDINATE, "rad or m")
+    _refuse_huge("u0", u, LARGEST_SPEED, "rad/s or m/s")
     q, u = q.copy(), u.copy()
     for coordinate, _ in plant.free:
         quaternion = q[coordinate + 3 : coordinate + 7]
         quaternion /= np.linalg.norm(quaternion)
     return q, u
+
+
+def _refuse_huge(name: str, values: Array, largest: float, unit: str) -> None:
+    wrong = np.flatnonzero(np.abs(values) >= largest)
+    if len(wrong):
+        k = int(wrong[0])
+        raise ArgumentError(
+            f"simulate: {name}[{k}] is {values[k]:g}, expected less than {largest:g} {unit}"
+        )
 
 
 def _wrenches(
@@ -195,11 +215,11 @@ def _wrench(link: str, given: ArrayLike | WrenchHistory) -> History:
     return History(np.zeros(1), constant[None, :], linear=False, early=True)
 
 
-def _breaks(knots: Array, duration: float, step: float) -> Array:
+def _breaks(knots: Array, duration: float, same_time: float) -> Array:
     inside = np.unique(knots[(knots > 0.0) & (knots < duration)])
     breaks = [0.0]
     for knot in inside.tolist():
-        if knot - breaks[-1] > SAME_TIME * step and duration - knot > SAME_TIME * step:
+        if knot - breaks[-1] > same_time and duration - knot > same_time:
             breaks.append(knot)
     return np.array([*breaks, duration])
 

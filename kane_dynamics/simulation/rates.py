@@ -53,19 +53,27 @@ class Run:
         1 at the upper stop, -1 at the lower one, else zero.
     pinned : array (n,)
         Joints that stay stuck until the present step ends.
+    margin : array (n,)
+        What must push a stuck joint beyond its friction for it to slide, N m or N.
     middle : float
         A time inside of the present step.
+    last_stage : array (n,)
+        Accelerations of the last stage of the Runge-Kutta step that was computed last.
     """
 
     problem: Problem
     modes: Indices = field(init=False)
     stops: Indices = field(init=False)
     pinned: NDArray[np.bool_] = field(init=False)
+    margin: Array = field(init=False)
+    last_stage: Array = field(init=False)
     middle: float = 0.0
 
     def __post_init__(self) -> None:
         self.modes = initial_modes(self.problem)
-        self.stops = np.zeros_like(self.modes)
+        self.stops = initial_stops(self.problem)
+        self.margin = np.zeros(len(self.modes))
+        self.last_stage = np.zeros(len(self.modes))
         self.pinned = np.zeros(len(self.modes), bool)
         self.dry = bool(self.plant.friction.any())
 
@@ -83,6 +91,13 @@ def initial_modes(problem: Problem) -> Indices:
     """Joints with dry friction slide if they move, and are stuck at first if they do not."""
     sign = np.sign(problem.u).astype(np.int64)
     return np.where(problem.plant.friction > 0.0, np.where(sign == 0, STUCK, sign), 0)
+
+
+def initial_stops(problem: Problem) -> Indices:
+    """Joints that begin beyond a limit are at its stop."""
+    coordinate = problem.plant.coordinate
+    q = np.where(coordinate < 0, 0.0, problem.q[coordinate])
+    return (q > problem.stops.upper).astype(np.int64) - (q < problem.stops.lower)
 
 
 def rates_at(run: Run, t: float, x: State) -> Rates:

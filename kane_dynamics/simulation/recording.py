@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kane_dynamics.simulation.problem import SAME_TIME, Problem
+from kane_dynamics.simulation.problem import Problem
 from kane_dynamics.simulation.rates import Rates, State
 
 Array = NDArray[np.float64]
@@ -16,7 +16,7 @@ class Recording:
 
     def __init__(self, problem: Problem) -> None:
         self._times = problem.row_times
-        self._nearly = SAME_TIME * problem.step
+        self._nearly = problem.same_time
         self._rows = np.empty((len(self._times) + 1, problem.row_width))
         self._done = 0
         self._waiting = False

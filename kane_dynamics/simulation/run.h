@@ -50,14 +50,14 @@ typedef struct {
     Reference reference;
     int64_t wrench_count;
     const History *wrenches;
-    /* when: steps end at each of the breaks, the first of which is 0 and the last the end */
+    /* when: steps end at each of the breaks, the first of which is the start and the last the end */
     int64_t method, break_count, row_count, error_stride;
-    double step;
+    double step, same_time; /* within the second, times of rows are the same */
     const double *breaks, *row_times;
     /* what came out: rows of t, q, u, udot, tau, force, work */
     double *rows;
     int64_t rows_done, row_waiting;
-    double local_error;
+    double local_error, roughest; /* the largest so far */
     /* where it is */
     int64_t status, culprit, span, step_in_span, steps_done;
     double t, middle;

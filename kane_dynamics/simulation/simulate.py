@@ -11,7 +11,12 @@ from kane_dynamics.codegen.notice import warn_once
 from kane_dynamics.dynamics import Dynamics
 from kane_dynamics.errors import CompileError
 from kane_dynamics.simulation import compiled, fixed
-from kane_dynamics.simulation.checks import count_before_imbalance
+from kane_dynamics.simulation.checks import energy_at_rest
+from kane_dynamics.simulation.divergence import (
+    Balance,
+    count_before_divergence,
+    count_before_imbalance,
+)
 from kane_dynamics.simulation.inputs import Torque
 from kane_dynamics.simulation.messages import error_at_start, message
 from kane_dynamics.simulation.motion import Motion
@@ -37,7 +42,7 @@ def simulate(
     wrenches: Wrenches | None = None,
     limits: LimitPolicy = "ignore",
     tolerance: float = 1e-8,
-    max_steps: int = 10**9,
+    max_steps: int | None = None,
     progress: ProgressChoice = None,
     cancel: Cancel | None = None,
 ) -> Motion:
@@ -60,8 +65,9 @@ def simulate(
         ``(t, q, u) -> torques``, or a controller that runs in compiled code. A function must depend
         on its arguments only: it is called several times a step, not always in the order of time.
     step : float
-        Length of the steps of ``"euler"`` and ``"rk4"``, s. Steps also end wherever a history has
-        an entry.
+        Length of the steps of ``"euler"`` and ``"rk4"``, s; steps also end wherever a history has
+        an entry. For all methods it is the time constant of compliant stops, and by default the
+        time between two states of the result.
     method : {"rk4", "euler", "dop853", "radau"}
         Classical Runge-Kutta or semi-implicit Euler with fixed step; or with adaptive step an
         explicit method of order 8, or an implicit one for stiff systems.
@@ -71,13 +77,16 @@ def simulate(
         Force (N), then torque (N m), that the surroundings exert on a link; world-aligned, at the
         link's origin.
     limits : {"ignore", "stop", "compliant"}
-        At the limits of its position a joint moves on; or the simulation ends; or it meets a stop
-        that is as stiff as `step` allows, and damped.
+        At the limits of its position a joint moves on; or the simulation ends; or it meets a
+        critically damped stop with the time constant `step`: the shorter, the stiffer. A motion can
+        be continued from where it rests at such a stop.
     tolerance : float
         Error that ``"dop853"`` and ``"radau"`` allow in one step, in each coordinate and speed,
         relative to it if it is larger than one.
-    max_steps : int
-        Steps beyond which a simulation with fixed step is refused, and one with adaptive step ends.
+    max_steps : int, optional
+        Steps beyond which a simulation with fixed step is refused, by default 10⁹, and one with
+        adaptive step ends, by default after 10⁶: those run in Python, and take about a thousand
+        times as long.
     progress : callable, optional
         Told the `Progress` every few hundredths of a second. By default a bar is shown while a long
         simulation runs in a terminal; False shows none.
@@ -99,17 +108,17 @@ def simulate(
     """
     problem = problem_of(
         plant_of(dynamics),
-        duration,
-        q0,
-        u0,
-        torque,
-        step,
-        method,
-        output_step,
-        wrenches,
-        limits,
-        tolerance,
-        max_steps,
+        duration=duration,
+        q0=q0,
+        u0=u0,
+        torque=torque,
+        step=step,
+        method=method,
+        output_step=output_step,
+        wrenches=wrenches,
+        limits=limits,
+        tolerance=tolerance,
+        max_steps=max_steps,
     )
     watch = Watch(problem, progress, cancel)
     try:
@@ -117,7 +126,7 @@ def simulate(
     finally:
         watch.close()
     if not len(outcome.rows):
-        raise error_at_start(outcome)
+        raise error_at_start(problem, outcome)
     return _motion(problem, outcome)
 
 
@@ -137,6 +146,22 @@ def _integrated(problem: Problem, watch: Watch) -> Outcome:
     return fixed.integrate(problem, watch)
 
 
+def _good_states(problem: Problem, outcome: Outcome, balance: Balance) -> tuple[int, Status]:
+    """How many of the states that were computed are good, and how the motion ended."""
+    if outcome.status == Status.DIVERGED:
+        return count_before_imbalance(balance), Status.DIVERGED
+    if problem.method not in FIXED_STEP or outcome.status in (Status.CANCELLED, Status.UNBALANCED):
+        return len(outcome.rows), outcome.status
+    return (
+        count_before_divergence(problem, outcome.rows, balance, _integrated_unseen),
+        Status.UNBALANCED,
+    )
+
+
+def _integrated_unseen(problem: Problem) -> Outcome:
+    return _integrated(problem, Watch(problem, False, None))
+
+
 def _columns(problem: Problem, rows: Array) -> list[Array]:
     nq, n = len(problem.q), len(problem.u)
     parts = np.split(rows, np.cumsum([1, nq, n, n, n, n]), axis=1)
@@ -147,10 +172,11 @@ def _motion(problem: Problem, outcome: Outcome) -> Motion:
     dynamics = problem.plant.dynamics
     t, q, u, udot, tau, force, work = _columns(problem, outcome.rows)
     kinetic, potential = dynamics.energy(q, u)
-    if outcome.status == Status.DIVERGED:
-        good = count_before_imbalance(kinetic, potential, work[:, 0])
-        if good < len(t):
-            return _motion(problem, replace(outcome, rows=outcome.rows[:good]))
+    at_rest = energy_at_rest(problem.plant, problem.q, potential)
+    balance = Balance(kinetic, potential, work[:, 0], at_rest)
+    good, status = _good_states(problem, outcome, balance)
+    if good < len(t):
+        return _motion(problem, replace(outcome, rows=outcome.rows[:good], status=status))
     return Motion(
         t=t[:, 0],
         q=q,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Status(IntEnum):
-    """How it ended; the same numbers stand in run.h, but for the last two."""
+    """How it ended; the same numbers stand in run.h, but for the last three."""
 
     RUNNING = 0
     FINISHED = 1
@@ -20,6 +20,7 @@ class Status(IntEnum):
     LIMIT_REACHED = 5
     CANCELLED = 6
     EXHAUSTED = 7
+    UNBALANCED = 8
 
 
 class Ended(Exception):

@@ -1,8 +1,5 @@
 /* One step of a method. */
 
-#define LARGEST_SPEED 1e8
-#define LARGEST_COORDINATE 1e12
-
 /* Rates of the coordinates: speeds, and for a free joint those of its position and quaternion. */
 static void coordinate_rates(const Run *r, const double *q, const double *u, double *qdot)
 {
@@ -130,6 +127,30 @@ static int advance(Run *r, Arrays *a, double t, double h, const State *x, const 
         return RUNNING;
     r->culprit = culprit;
     return DIVERGED;
+}
+
+/* How far the step of Runge and Kutta that has just been computed is from the trapezoid rule. */
+static double roughness(const Run *r, const Arrays *a, double h)
+{
+    double rough = 0.0;
+    for (int64_t i = 0; i < r->n; i++) {
+        double trapezoid = h / 2 * (a->k1.udot[i] + a->k.udot[i]);
+        double off = fabs(a->next.u[i] - a->at.u[i] - trapezoid);
+        if (off > rough)
+            rough = off;
+    }
+    return rough;
+}
+
+/* Whether a step is to have its error estimated: one now and then, every one that is rougher than
+ * all before; and all of Euler's, which have no stages to compare and cost one evaluation more. */
+static int is_estimated(Run *r, double rough)
+{
+    if (rough > WORSE * r->roughest) {
+        r->roughest = rough;
+        return 1;
+    }
+    return r->method == EULER || r->steps_done % r->error_stride == 0;
 }
 
 /* Keeps the largest difference between the step to y and two steps of half the length. */

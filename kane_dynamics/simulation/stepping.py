@@ -5,15 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kane_dynamics.simulation.bounds import refuse_unreasonable
 from kane_dynamics.simulation.plant import Plant
 from kane_dynamics.simulation.rates import Rates, Run, State, rates_at
-from kane_dynamics.simulation.status import Ended, Status
 
 Array = NDArray[np.float64]
-
-LARGEST_SPEED = 1e8
-LARGEST_COORDINATE = 1e12
-"""Rad/s, m/s, rad and m, beyond which a motion has diverged; the same stand in stepping.h."""
 
 
 def coordinate_rates(plant: Plant, q: Array, u: Array) -> Array:
@@ -49,14 +45,6 @@ def advance(run: Run, t: float, h: float, x: State, k1: Rates) -> State:
     return y
 
 
-def refuse_unreasonable(q: Array, u: Array) -> None:
-    """End when a number is none, or not of reasonable size."""
-    for values, largest, offset in ((u, LARGEST_SPEED, 0), (q, LARGEST_COORDINATE, len(u))):
-        wrong = np.flatnonzero(~(np.abs(values) < largest))
-        if len(wrong):
-            raise Ended(Status.DIVERGED, offset + int(wrong[0]))
-
-
 def _semi_implicit_euler(run: Run, t: float, h: float, x: State, k1: Rates) -> State:
     """Speeds first, then coordinates with the new speeds."""
     plant = run.plant
@@ -74,12 +62,20 @@ def _runge_kutta_4(run: Run, t: float, h: float, x: State, k1: Rates) -> State:
         stage = State(q, x.u + h * node * rates[-1].udot, 0.0)
         rates.append(rates_at(run, t + h * node, stage))
         qdots.append(coordinate_rates(plant, stage.q, stage.u))
+    run.last_stage = rates[-1].udot
     weights = np.array([1.0, 2.0, 2.0, 1.0]) * (h / 6)
     return State(
         normalized(plant, x.q + weights @ np.stack(qdots)),
         x.u + weights @ np.stack([k.udot for k in rates]),
         float(x.work + weights @ np.array([k.power for k in rates])),
     )
+
+
+def roughness(run: Run, h: float, x: State, k1: Rates, y: State) -> float:
+    """How far the step from x to y, just computed by Runge-Kutta, is from the trapezoid rule."""
+    if run.problem.method == "euler":
+        return 0.0
+    return float(np.abs(y.u - x.u - h / 2 * (k1.udot + run.last_stage)).max())
 
 
 def step_error(run: Run, t: float, h: float, x: State, k1: Rates, y: State) -> float:

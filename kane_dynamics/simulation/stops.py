@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane_dynamics.errors import ArgumentError
+from kane_dynamics.simulation.constants import PARTS_AT_STOPS
 from kane_dynamics.simulation.plant import Plant
 
 Array = NDArray[np.float64]
@@ -16,12 +17,17 @@ LimitPolicy = Literal["ignore", "stop", "compliant"]
 
 POLICIES = ("ignore", "stop", "compliant")
 
-PARTS_AT_STOPS = 10
-"""Parts of a step while a joint is at a stop; the same stands in integrator.c."""
-
 SHARE_OF_PART = 0.1
 """Frequency of a joint at its stop times the length of a part: small enough to be accurate, and
 stable even where a joint feels a hundredth of the inertia it has at the start."""
+
+
+LARGEST_DEPTH = 10.0
+"""How far beyond a limit a joint may start, in m/s or rad/s times the time constant of its stop: a
+motion can be continued from where it rests, or rebounds, at a compliant stop."""
+
+ROUNDING = 1e-9
+"""How far beyond a limit a joint may always start, in rad or m, or as a share of the position."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +54,9 @@ class Stops:
 def stops_of(plant: Plant, policy: LimitPolicy, q: Array, step: float) -> Stops:
     """Limits of a robot that starts at q.
 
-    A compliant stop is critically damped, and as stiff as the step allows for the inertia that a
-    joint feels at the start when all others are free.
+    A compliant stop is critically damped, and its time constant is `step`, whatever the method: a
+    joint that runs into it at a speed u goes u·step/e too far. Its stiffness is that for the
+    inertia that the joint feels at the start when all others are free.
     """
     if policy not in POLICIES:
         raise ArgumentError(
@@ -65,7 +72,8 @@ def stops_of(plant: Plant, policy: LimitPolicy, q: Array, step: float) -> Stops:
             speed = dynamics.speed_names.index(name)
             lower[speed] = dynamics.limits.lower[joint]
             upper[speed] = dynamics.limits.upper[joint]
-    _refuse_outside(plant, q, lower, upper)
+    depth = LARGEST_DEPTH * step if policy == "compliant" else 0.0
+    _refuse_outside(plant, q, lower - depth, upper + depth, depth)
     if policy == "compliant":
         frequency = SHARE_OF_PART * PARTS_AT_STOPS / step
         inertia = _felt_inertia(dynamics.mass_matrix(q))
@@ -73,13 +81,14 @@ def stops_of(plant: Plant, policy: LimitPolicy, q: Array, step: float) -> Stops:
     return Stops(policy, lower, upper, stiffness, absorption)
 
 
-def _refuse_outside(plant: Plant, q: Array, lower: Array, upper: Array) -> None:
+def _refuse_outside(plant: Plant, q: Array, lower: Array, upper: Array, depth: float) -> None:
     for speed in plant.driven:
-        position = q[plant.coordinate[speed]]
-        if not lower[speed] <= position <= upper[speed]:
+        position, rounding = q[plant.coordinate[speed]], ROUNDING * max(1.0, abs(q).max())
+        if not lower[speed] - rounding <= position <= upper[speed] + rounding:
             raise ArgumentError(
-                f"q0: '{plant.dynamics.speed_names[speed]}' starts at {position:g}, outside of its "
-                f"limits {lower[speed]:g} and {upper[speed]:g}; start inside, or ignore limits"
+                f"q0: '{plant.dynamics.speed_names[speed]}' starts at {position:.12g}, outside of "
+                f"its limits {lower[speed] + depth:.12g} and {upper[speed] - depth:.12g}; start "
+                "inside, or ignore limits"
             )
 
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+BLOCK = 4096
+"""Rows that are written at once."""
+
 
 def columns(motion: Motion) -> list[tuple[str, Array]]:
     """Names and values (K,) of all columns."""
@@ -23,9 +26,21 @@ def columns(motion: Motion) -> list[tuple[str, Array]]:
     named = [
         (f"{symbol}_{name}", values[:, k])
         for symbol, names, values in groups
-        for k, name in enumerate(names)
+        for k, name in enumerate(_different(names))
     ]
     return [("t", motion.t), *named, ("kinetic", motion.kinetic), ("potential", motion.potential)]
+
+
+def _different(names: tuple[str, ...]) -> list[str]:
+    """The names, with a number where a joint is named like a coordinate of the base."""
+    taken: list[str] = []
+    for name in names:
+        number, different = 1, name
+        while different in taken:
+            number += 1
+            different = f"{name}_{number}"
+        taken.append(different)
+    return taken
 
 
 def structured(motion: Motion) -> NDArray[Any]:
@@ -41,6 +56,9 @@ def write_csv(motion: Motion, path: str | os.PathLike[str]) -> None:
     """Write the motion as CSV; numbers are as short as they can be without losing a digit."""
     named = columns(motion)
     with open(path, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([name for name, _ in named])
-        writer.writerows(np.column_stack([values for _, values in named]).tolist())
+        csv.writer(file, lineterminator="\n").writerow([name for name, _ in named])
+        for begin in range(0, len(motion), BLOCK):
+            rows = np.column_stack([values[begin : begin + BLOCK] for _, values in named])
+            # a list says itself much faster than csv writes its numbers one by one
+            file.write(repr(rows.tolist())[2:-2].replace("], [", "\n").replace(", ", ","))
+            file.write("\n")

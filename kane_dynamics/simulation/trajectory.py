@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kane_dynamics.errors import ArgumentError
+from kane_dynamics.simulation.history import checked_times, real_array
 from kane_dynamics.simulation.interpolation import (
     filled_accelerations,
     filled_velocities,
@@ -52,7 +53,9 @@ class Start(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """A motion of n joints through N points, in rad or m and s; made by `trajectory_through`.
+    """A motion of n joints through N points, in rad or m and s.
+
+    `trajectory_through` makes one from points of which less is known.
 
     Parameters
     ----------
@@ -60,12 +63,26 @@ class Trajectory:
         Increasing.
     positions, velocities, accelerations : array (N, n)
         Of every point.
+
+    Raises
+    ------
+    ArgumentError
+        If shapes do not match, times do not increase, or numbers are not finite.
     """
 
     times: Array
     positions: Array
     velocities: Array
     accelerations: Array
+
+    def __post_init__(self) -> None:
+        times = checked_times(self.times)
+        object.__setattr__(self, "times", times)
+        for name in ("positions", "velocities", "accelerations"):
+            array = _points(name, getattr(self, name), times, None)
+            if name != "positions" and array.shape != self.positions.shape:
+                raise ArgumentError(_other_shape(name, self.positions, array))
+            object.__setattr__(self, name, _frozen(array))
 
     @property
     def begin(self) -> float:
@@ -150,7 +167,7 @@ def trajectory_through(
     >>> trajectory_through([0.0, 1.0, 2.0], [[0.0], [1.0], [0.0]]).accelerations.ravel()
     array([ 6., -6.,  6.])
     """
-    t = _times(times)
+    t = checked_times(times)
     p = _points("positions", positions, t, joint_names)
     v = _optional_points("velocities", velocities, p, joint_names)
     a = _optional_points("accelerations", accelerations, p, joint_names)
@@ -170,29 +187,12 @@ def trajectory_through(
             f"the motion at {t[wild[0, 0]]:g} s is too fast for finite numbers: positions "
             "must be nearer together, or times further apart"
         )
-    return Trajectory(_frozen(t), _frozen(p), _frozen(v), _frozen(a))
+    return Trajectory(t, p, v, a)
 
 
 # -------------------------------------------------------------------------------------- checks
-def _times(times: ArrayLike) -> Array:
-    t = np.array(times, dtype=np.float64)
-    if t.ndim != 1 or not len(t):
-        raise ArgumentError(f"times must be a list of at least one time, got shape {t.shape}")
-    if not np.isfinite(t).all():
-        k = int(np.isfinite(t).argmin())
-        raise ArgumentError(f"point {k}: its time is {t[k]}, expected a finite number")
-    late = np.diff(t) <= 0.0
-    if late.any():
-        k = int(late.argmax()) + 1
-        raise ArgumentError(
-            f"point {k}: its time {t[k]:g} s does not come after {t[k - 1]:g} s of the point "
-            "before, expected increasing times"
-        )
-    return t
-
-
 def _points(name: str, values: ArrayLike, t: Array, joint_names: Sequence[str] | None) -> Array:
-    array = np.array(values, dtype=np.float64)
+    array = real_array(name, values)
     if array.ndim != 2 or array.shape[0] != len(t) or not array.shape[1]:
         raise ArgumentError(
             f"{name} must have shape ({len(t)}, n), a row for each time, got {array.shape}"
@@ -217,12 +217,16 @@ def _optional_points(
 ) -> Array:
     if values is None:
         return np.full_like(p, np.nan)
-    array = np.array(values, dtype=np.float64)
+    array = real_array(name, values)
     if array.shape != p.shape:
-        raise ArgumentError(f"{name} must have the shape of positions {p.shape}, got {array.shape}")
+        raise ArgumentError(_other_shape(name, p, array))
     given = np.isnan(array).sum(axis=1) < array.shape[1]
     check_finite(name, np.where(given[:, None], array, 0.0), joint_names)
     return array
+
+
+def _other_shape(name: str, positions: Array, array: Array) -> str:
+    return f"{name} must have the shape of positions {positions.shape}, got {array.shape}"
 
 
 def _start(start: Start, n: int) -> Start:

@@ -66,7 +66,7 @@ class Watch:
         terminal = progress in (None, True) and sys.stderr is not None and sys.stderr.isatty()
         self._bar: TextIO | None = sys.stderr if terminal else None
         self._drawn = False
-        self._begin = self._last = time.monotonic()
+        self._begin = self._last = self._asked = time.monotonic()
 
     def due(self) -> bool:
         """Whether it is time for a look."""
@@ -81,6 +81,14 @@ class Watch:
         if self._bar is not None and self._last - self._begin > BAR_AFTER:
             self._draw(self._bar, share)
         return self._cancel is not None and bool(self._cancel())
+
+    def cancelled(self) -> bool:
+        """Whether to stop, asked every `TURN` seconds where there is nothing new to look at."""
+        now = time.monotonic()
+        if self._cancel is None or now - max(self._last, self._asked) < TURN:
+            return False
+        self._asked = now
+        return bool(self._cancel())
 
     def close(self) -> None:
         """Leave the terminal as it was."""
