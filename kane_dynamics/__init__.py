@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kane_dynamics.dynamics import Dynamics, Energy, JointLimits, Momentum
+    from kane_dynamics.dynamics import Dynamics
     from kane_dynamics.errors import (
         ArgumentError,
         CompileError,
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         SingularError,
     )
     from kane_dynamics.loading import check, load
+    from kane_dynamics.quantities import Energy, JointLimits, Momentum
     from kane_dynamics.robot.check import Finding
     from kane_dynamics.robot.model import Inertia, Joint, Limits, Link, Mimic, Robot
     from kane_dynamics.robot.urdf import read_urdf
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "kane_dynamics.dynamics": ("Dynamics", "Energy", "JointLimits", "Momentum"),
+    "kane_dynamics.dynamics": ("Dynamics",),
     "kane_dynamics.errors": (
         "ArgumentError",
         "CompileError",
@@ -49,6 +50,7 @@ _HOMES = {
         "SingularError",
     ),
     "kane_dynamics.loading": ("check", "load"),
+    "kane_dynamics.quantities": ("Energy", "JointLimits", "Momentum"),
     "kane_dynamics.robot.check": ("Finding",),
     "kane_dynamics.robot.model": ("Inertia", "Joint", "Limits", "Link", "Mimic", "Robot"),
     "kane_dynamics.robot.urdf": ("read_urdf",),

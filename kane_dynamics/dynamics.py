@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kane_dynamics.codegen import Backend, CacheChoice, compile_program
-from kane_dynamics.codegen.address import state_address
-from kane_dynamics.codegen.arguments import prepare, refuse_overflow
+from kane_dynamics.codegen import Backend, CacheChoice
+from kane_dynamics.codegen.arguments import prepare
 from kane_dynamics.codegen.backend_numpy import PythonFunction
-from kane_dynamics.codegen.identity import digest
 from kane_dynamics.errors import ArgumentError
-from kane_dynamics.kane.programs import PROGRAMS, Equations, program, signature
-from kane_dynamics.kane.singular import singular_error, singular_speed
+from kane_dynamics.functions import Function, Functions
+from kane_dynamics.kane.listing import heading, listing
+from kane_dynamics.kane.programs import Equations
+from kane_dynamics.quantities import Energy, JointLimits, Momentum
 from kane_dynamics.robot.model import Robot
-from kane_dynamics.robot.names import unknown_name
 from kane_dynamics.robot.tree import Tree
-from kane_dynamics.symbolic.c import c_source
-from kane_dynamics.symbolic.latex import latex_source
-from kane_dynamics.symbolic.numpy import python_module
-from kane_dynamics.symbolic.program import Input, Operations, Program, Signature
+from kane_dynamics.symbolic.program import Input, Operations, Signature
 from kane_dynamics.symbolic.sympy import sympy_equations
 
 if TYPE_CHECKING:
@@ -36,50 +32,12 @@ if TYPE_CHECKING:
     from kane_dynamics.simulation.watch import Cancel, ProgressChoice
 
 Array = NDArray[np.float64]
-Function = Callable[..., Array]
 Wrenches = Mapping[str, ArrayLike]
-
-
-_SYMBOLS = {
-    "udot": r"\dot{u}",
-    "tau": r"\tau",
-    "inverse_dynamics": r"\tau",
-    "bias": r"\tau",
-    "gravity": r"\tau",
-    "forward_dynamics": r"\dot{u}",
-    "mass_matrix": "M",
-    "jacobian": "J",
-    "pose": "T",
-}
-"""LaTeX for inputs and outputs."""
 
 
 def _compiled(name: str) -> cached_property[Function]:
     """A function of the robot, made when it is first used."""
-    return cached_property(lambda dynamics: dynamics._function(name))
-
-
-class Energy(NamedTuple):
-    """Kinetic and potential energy in joules: numbers, or arrays (N,) for a batch."""
-
-    kinetic: Any
-    potential: Any
-
-
-class Momentum(NamedTuple):
-    """Linear momentum (kg m/s) and angular momentum about the world's origin (kg m²/s)."""
-
-    linear: Array
-    angular: Array
-
-
-class JointLimits(NamedTuple):
-    """Limits of the moving joints, an entry each, infinite where the robot gives none."""
-
-    lower: Array
-    upper: Array
-    velocity: Array
-    effort: Array
+    return cached_property(lambda dynamics: dynamics._functions.function(name))
 
 
 class Dynamics:
@@ -114,8 +72,7 @@ class Dynamics:
         self._equations = Equations(tree, gravity)
         self._backend: Backend = backend
         self._cache = cache
-        self._functions: dict[tuple[str, tuple[str, ...]], Function] = {}
-        self._addresses: dict[tuple[str, tuple[str, ...]], int] = {}
+        self._functions = Functions(self._equations, backend, cache)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are made anew, and find what is compiled in the cache."""
@@ -270,7 +227,7 @@ class Dynamics:
 
     def pose(self, link: str, q: ArrayLike) -> Array:
         """Pose of a link's frame in the world: homogeneous matrix (4, 4) or (N, 4, 4)."""
-        return self._function("pose", link)(q)
+        return self._functions.function("pose", link)(q)
 
     def jacobian(self, link: str, q: ArrayLike) -> Array:
         """Partial velocities of a link, (6, dof) or (N, 6, dof).
@@ -278,7 +235,7 @@ class Dynamics:
         Rows are velocity of the link's origin, then angular velocity, world-aligned; column r is
         what a unit of speed r gives.
         """
-        return self._function("jacobian", link)(q)
+        return self._functions.function("jacobian", link)(q)
 
     def wrench_forces(self, q: ArrayLike, wrenches: Wrenches) -> Array:
         """Generalized active forces of wrenches on links, (dof,) or (N, dof).
@@ -302,7 +259,7 @@ class Dynamics:
         links, arrays = zip(*sorted(zip(wrenches, arrays), key=lambda pair: pair[0]))
         states = np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
         flat = np.concatenate([np.broadcast_to(a, (*states, 6)) for a in arrays], axis=-1)
-        return self._function("wrench_forces", *links)(q, flat)
+        return self._functions.function("wrench_forces", *links)(q, flat)
 
     def simulate(
         self,
@@ -323,34 +280,62 @@ class Dynamics:
     ) -> Motion:
         """The motion from an initial state on, under torques or a controller.
 
+        Damping and dry friction of the joints act if the robot was loaded with ``joint_friction``.
+        Joints with dry friction stick: at rest they stay exactly where they are until they are
+        pushed harder than friction can hold.
+
         Parameters
         ----------
         duration : float
             Simulated time, s.
         q0, u0 : array (nq,), array (dof,)
-            Coordinates and speeds at the start.
+            Coordinates and speeds at t = 0.
         torque : None, array (dof,), TorqueHistory, callable, PDControl or ComputedTorque
             What drives the joints: nothing, constant torques, torques over time, a function
-            ``(t, q, u) -> torques``, or a controller that runs in compiled code.
+            ``(t, q, u) -> torques``, or a controller that runs in compiled code. A function must
+            depend on its arguments only: it is called several times a step, not always in the
+            order of time.
         step : float
-            Length of a step of the methods with fixed step, s; and for all methods the time
-            constant of compliant stops.
+            Length of the steps of ``"euler"`` and ``"rk4"``, s; steps also end wherever a history
+            has an entry. For all methods it is the time constant of compliant stops.
         method : {"rk4", "euler", "dop853", "radau"}
-            The first two have fixed steps, the others choose theirs.
+            Classical Runge-Kutta or semi-implicit Euler with fixed step; or with adaptive step an
+            explicit method of order 8, or an implicit one for stiff systems.
         output_step : float, optional
-            Time between two states of the result, s; by default `step`.
+            Time between two states of the result, s; by default `step`. The end is always there.
         wrenches : dict from link name to array (6,) or WrenchHistory, optional
-            Force (N), then torque (N m), on a link; world-aligned, at the link's origin.
+            Force (N), then torque (N m), that the surroundings exert on a link; world-aligned, at
+            the link's origin.
         limits : {"ignore", "stop", "compliant"}
-            What happens at limits of positions: nothing, the simulation ends, or a damped stop.
+            At the limits of its position a joint moves on; or the simulation ends; or it meets a
+            critically damped stop with the time constant `step`: the shorter, the stiffer. A motion
+            can be continued from where it rests at such a stop. Semi-implicit Euler does not see
+            a joint that goes beyond a limit and comes back within one step.
         tolerance : float
-            Error that the methods with adaptive step allow in one step.
+            Error that ``"dop853"`` and ``"radau"`` allow in one step, in each coordinate and speed,
+            relative to it if it is larger than one.
         max_steps : int, optional
-            Most steps; by default 10⁹ of fixed and 10⁶ of adaptive length.
-        progress, cancel : callable, optional
-            Told the `Progress`, and asked whether to stop, every few hundredths of a second.
+            Steps beyond which a simulation with fixed step is refused, by default 10⁹, and one with
+            adaptive step ends, by default after 10⁶: those run in Python, and take about a thousand
+            times as long.
+        progress : callable, optional
+            Told the `Progress` every few hundredths of a second. By default a bar is shown while a
+            long simulation runs in a terminal; False shows none.
+        cancel : callable, optional
+            Asked as often whether to stop; what was computed until then is returned.
 
-        See `kane_dynamics.simulation.simulate.simulate` for more.
+        Returns
+        -------
+        Motion
+            If something goes wrong on the way, the motion ends at the last good state, is not
+            `completed` and has a `message`.
+
+        Raises
+        ------
+        ArgumentError
+            If an argument is wrong.
+        SingularError
+            If a link that moves has no inertia to be accelerated.
 
         Examples
         --------
@@ -368,19 +353,19 @@ class Dynamics:
 
         return simulate(
             self,
-            duration,
-            q0,
-            u0,
-            torque,
-            step,
-            method,
+            progress,
+            cancel,
+            duration=duration,
+            q0=q0,
+            u0=u0,
+            torque=torque,
+            step=step,
+            method=method,
             output_step=output_step,
             wrenches=wrenches,
             limits=limits,
             tolerance=tolerance,
             max_steps=max_steps,
-            progress=progress,
-            cancel=cancel,
         )
 
     # ------------------------------------------------------------------- for programs built on it
@@ -400,18 +385,7 @@ class Dynamics:
         CompileError
             If there is no compiler that works.
         """
-        if (name, links) not in self._addresses:
-            if name not in PROGRAMS:
-                raise unknown_name("function", name, list(PROGRAMS))
-            for link in links:
-                self._tree.frame(link)
-            self._addresses[name, links] = state_address(
-                self._key(links),
-                lambda: program(self._equations, name, links),
-                signature(self._tree, name, links),
-                self._cache,
-            )
-        return self._addresses[name, links]
+        return self._functions.address(name, *links)
 
     # ----------------------------------------------------------------- equations to be looked at
     def operations(self, name: str, link: str | None = None) -> Operations:
@@ -424,7 +398,7 @@ class Dynamics:
         link : str, optional
             The link, for ``"pose"`` and ``"jacobian"``.
         """
-        return self._program(name, link).operations
+        return self._functions.program(name, link).operations
 
     def source(
         self,
@@ -444,13 +418,9 @@ class Dynamics:
         """
         if language not in ("c", "python", "latex"):
             raise ArgumentError(f"language must be 'c', 'python' or 'latex', got {language!r}")
-        derived = self._program(name, link)
-        if language == "c":
-            return c_source(derived, self._heading())
-        if language == "python":
-            return python_module(derived, self._heading())
-        symbol = _SYMBOLS.get(name, rf"\mathrm{{{name}}}")
-        return latex_source(derived, symbol, _SYMBOLS)
+        derived = self._functions.program(name, link)
+        names = (self._robot.name, self.coordinate_names, self.gravity_vector)
+        return listing(derived, name, language, heading(*names))
 
     def equations(
         self, name: str, link: str | None = None
@@ -459,29 +429,7 @@ class Dynamics:
 
         The form is that of `sympy.cse`.
         """
-        return sympy_equations(self._program(name, link))
-
-    def _heading(self) -> str:
-        names = " ".join(map(_printable, self.coordinate_names))
-        gravity = " ".join(f"{g:g}" for g in self._equations.gravity)
-        return (
-            f"Equations of motion of {_printable(self._robot.name)} by Kane's method "
-            "(kane_dynamics).\n"
-            f"q: {names}; SI units; gravity {gravity}."
-        )
-
-    def _program(self, name: str, link: str | None) -> Program:
-        return program(self._equations, self._known(name, link), () if link is None else (link,))
-
-    def _known(self, name: str, link: str | None) -> str:
-        public = [each for each in PROGRAMS if each != "wrench_forces"]
-        if name not in public:
-            raise unknown_name("function", name, public)
-        if (link is not None) != (name in ("pose", "jacobian")):
-            raise ArgumentError(
-                f"{name} is about one link: name it" if link is None else f"{name} takes no link"
-            )
-        return name
+        return sympy_equations(self._functions.program(name, link))
 
     # -------------------------------------------------------------------------- compiled on demand
     _inverse_dynamics = _compiled("inverse_dynamics")
@@ -491,47 +439,6 @@ class Dynamics:
     _forward_dynamics = _compiled("forward_dynamics")
     _energy = _compiled("energy")
     _momentum = _compiled("momentum")
-
-    def _function(self, name: str, *links: str) -> Function:
-        for link in links:
-            if not isinstance(link, str):
-                raise unknown_name("link", link, self.link_names)
-        function = self._functions.get((name, links))
-        if function is None:
-            for link in links:
-                self._tree.frame(link)
-            function = compile_program(
-                self._key(links),
-                lambda: program(self._equations, name, links),
-                signature(self._tree, name, links),
-                self._backend,
-                self._cache,
-                self._refuse_singular if name == "forward_dynamics" else None,
-            )
-            self._functions[name, links] = function
-        return function
-
-    def _refuse_singular(self, arrays: Sequence[Array], result: Array) -> NoReturn:
-        """Name the link without which forward dynamics would have a solution in this state."""
-        q = arrays[0]
-        bad = int(np.flatnonzero(~np.isfinite(np.atleast_2d(result)).all(axis=1))[0])
-        M = self.mass_matrix(q[bad] if q.ndim == 2 else q)
-        speed = singular_speed(M)
-        if speed is None:
-            refuse_overflow(signature(self._tree, "forward_dynamics"), arrays, result)
-        raise singular_error(self._tree, speed, "in this configuration")
-
-    @cached_property
-    def _model_digest(self) -> str:
-        return digest(repr((self._tree, self._equations.gravity)))
-
-    def _key(self, links: tuple[str, ...]) -> str:
-        return digest(self._model_digest, repr(links))
-
-
-def _printable(name: str) -> str:
-    """A name without anything that could end the comment it is put in."""
-    return "".join(c if c.isalnum() or c in "_-. " else "_" for c in name)
 
 
 def _sum(function: str, a: Array, b: Array) -> Array:

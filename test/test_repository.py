@@ -28,11 +28,14 @@ MAY_IMPORT = {
     "symbolic": {"errors"},
     "kane": {"errors", "robot", "symbolic"},
     "codegen": {"errors", "symbolic"},
-    "dynamics": ENGINE | {"simulation"},  # only for the method `simulate`, when it is called
+    "quantities": set(),
+    "functions": ENGINE,
+    # the simulation only for the method `simulate`, when it is called
+    "dynamics": ENGINE | {"functions", "quantities", "simulation"},
     "loading": ENGINE | {"dynamics"},
     "simulation": ENGINE | {"dynamics"},
     "ros": ENGINE | {"dynamics", "loading", "simulation"},
-    "__init__": ENGINE | {"dynamics", "loading", "simulation"},
+    "__init__": ENGINE | {"dynamics", "loading", "quantities", "simulation"},
 }
 
 

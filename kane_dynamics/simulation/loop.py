@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from kane_dynamics.simulation.problem import Problem
 from kane_dynamics.simulation.rates import Run, State
 from kane_dynamics.simulation.recording import Recording
@@ -9,7 +11,7 @@ from kane_dynamics.simulation.status import Ended, InputFault, Outcome, Status
 from kane_dynamics.simulation.watch import Watch
 
 
-class Loop:
+class Loop(ABC):
     """Goes on from the initial state until it ends; `run_all` says by which steps.
 
     Parameters
@@ -28,9 +30,9 @@ class Loop:
         self.t = float(problem.breaks[0])
         self.x = State(problem.q, problem.u, 0.0)
 
+    @abstractmethod
     def run_all(self) -> None:
         """Simulate to the end; `Ended` and `InputFault` say why it comes earlier."""
-        raise NotImplementedError
 
     def look(self) -> None:
         """Show how far it is, and end if that is wanted."""

@@ -1,0 +1,33 @@
+"""Quantities of several parts, as `Dynamics` gives them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Energy(NamedTuple):
+    """Kinetic and potential energy in joules: numbers, or arrays (N,) for a batch."""
+
+    kinetic: Any
+    potential: Any
+
+
+class Momentum(NamedTuple):
+    """Linear momentum (kg m/s) and angular momentum about the world's origin (kg m²/s)."""
+
+    linear: Array
+    angular: Array
+
+
+class JointLimits(NamedTuple):
+    """Limits of the moving joints, an entry each, infinite where the robot gives none."""
+
+    lower: Array
+    upper: Array
+    velocity: Array
+    effort: Array
