@@ -132,7 +132,8 @@ class Following:
                 self._stream(plan, now)
             except Unsafe as fault:
                 self._faults.record(fault)
-                self._commands.trip(fault.sentence)
+                if plan not in self._withheld:
+                    self._commands.trip(fault.sentence)
         self._schedule.drop_finished(now.nanoseconds)
         if not self._schedule.plans:
             self._stop_timer()

@@ -190,5 +190,5 @@ def test_the_node_answers_while_it_derives(graph: Graph) -> None:
         "the report that it derives",
     )
     assert client.diagnosis("model").level == WARN
-    assert client.enable().message == "there is no model of the robot yet"
+    assert client.enable().message == "there is no model of the robot yet: try again later"
     graph.wait_until_serving()
