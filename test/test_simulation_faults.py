@@ -288,7 +288,8 @@ def test_other_threads_run_while_a_simulation_does(fast: kd.Dynamics) -> None:
 
 
 SCRIPT = """
-import signal, sys
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job ignores
 import kane_dynamics as kd
 arm = kd.load({path!r}, backend={backend!r})
 arm.simulate(1e-2, {q}, {u}, method={method!r})

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kane_dynamics.errors import ModelError
+from kane_dynamics.errors import ArgumentError, ModelError
 from kane_dynamics.robot import Robot, read_urdf
+from kane_dynamics.robot.source import read_description
+from kane_dynamics.robot.xacro import read_arguments
 
 HEAD = '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">'
 ARM = (
@@ -52,6 +54,67 @@ def test_macros_and_expressions_are_expanded(read: Read) -> None:
     assert robot.joint("b_joint").translation == (0.0, 0.0, 1.0)
     assert robot.joint("b_joint").rotation[1] == (0.0, 0.0, -1.0)
     assert robot.source.endswith("arm.urdf.xacro")
+
+
+def test_arguments_are_given_or_have_their_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "arm.xacro"
+    path.write_text(ARM)
+    for arguments, joints in ((None, 2), ({}, 2), ({"count": "1"}, 1)):
+        robot = read_urdf(read_description(path, arguments))
+        assert len(robot.joints) == joints
+        assert robot.source == str(path)
+
+
+def test_an_argument_of_an_included_file_can_be_given(tmp_path: Path) -> None:
+    (tmp_path / "tip.xacro").write_text(f'{HEAD}<link name="$(arg tip)"/></robot>')
+    path = tmp_path / "arm.xacro"
+    path.write_text(f'{HEAD}<xacro:include filename="tip.xacro"/></robot>')
+    with pytest.raises(ModelError, match="Undefined substitution argument tip"):
+        read_description(path)
+    assert read_urdf(read_description(path, {"tip": "hand"})).root == "hand"
+
+
+def test_an_argument_that_the_file_does_not_take_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "arm.xacro"
+    path.write_text(ARM)
+    with pytest.raises(ArgumentError, match=r"arm\.xacro: takes no argument 'cuont', .*'count'$"):
+        read_description(path, {"count": "1", "cuont": "1"})
+    path.write_text(f'{HEAD}<link name="a"/></robot>')
+    with pytest.raises(ArgumentError, match=r"takes no argument 'a', expected none$"):
+        read_description(path, {"a": ""})
+
+
+def test_only_xacro_files_take_arguments(tmp_path: Path) -> None:
+    path = tmp_path / "arm.urdf"
+    path.write_text('<robot name="arm"><link name="a"/></robot>')
+    for source, name in ((path, r"arm\.urdf"), (path.read_text(), "<text>")):
+        with pytest.raises(ArgumentError, match=f"{name}: takes no xacro arguments"):
+            read_description(source, {"count": "1"})
+
+
+def test_arguments_are_written_as_for_xacro() -> None:
+    assert read_arguments("") == {}
+    assert read_arguments(" a:=1  b:='two words' c:= d:=x:=y") == {
+        "a": "1",
+        "b": "two words",
+        "c": "",
+        "d": "x:=y",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("mass=2", "'mass=2' is no argument, expected name:=value"),
+        ("a:=1 mass", "'mass' is no argument, expected name:=value"),
+        (":=2", "':=2' is no argument, expected name:=value"),
+        ("a:=1 a:=2", "'a' is given twice, expected one value"),
+        ("a:='1", "has no closing quotation"),
+    ],
+)
+def test_malformed_arguments_are_named(text: str, sentence: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^xacro_args: .*{sentence}$"):
+        read_arguments(text)
 
 
 def test_files_are_included(read: Read, tmp_path: Path) -> None:
