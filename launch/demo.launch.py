@@ -1,7 +1,7 @@
 """Shows the node at work: starts it, and a client that prints what it receives for a robot.
 
 ros2 launch kane_dynamics demo.launch.py
-ros2 launch kane_dynamics demo.launch.py urdf:=panda.urdf
+ros2 launch kane_dynamics demo.launch.py urdf:=panda.urdf     # or a xacro file
 """
 
 from pathlib import Path
@@ -23,7 +23,9 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription(
         [
             DeclareLaunchArgument(
-                "urdf", default_value=str(STANFORD_ARM), description="Path of the robot's URDF"
+                "urdf",
+                default_value=str(STANFORD_ARM),
+                description="Path of the robot's URDF or xacro file",
             ),
             DeclareLaunchArgument(
                 "namespace", default_value="", description="Namespace of node and client"

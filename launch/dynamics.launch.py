@@ -1,10 +1,12 @@
 """Starts the node for a robot.
 
     ros2 launch kane_dynamics dynamics.launch.py urdf:=panda.urdf
-    ros2 launch kane_dynamics dynamics.launch.py urdf:=ur5.xacro namespace:=left config:=left.yaml
+    ros2 launch kane_dynamics dynamics.launch.py urdf:=ur.xacro xacro_args:="name:=ur ur_type:=ur5"
+    ros2 launch kane_dynamics dynamics.launch.py urdf:=panda.urdf namespace:=left config:=left.yaml
+    ros2 launch kane_dynamics dynamics.launch.py torque_trajectory:=/arm_controller/joint_trajectory
 
-Topics are remapped as those of every node are: with SetRemap in a launch file that includes this
-one.
+Other topics are remapped as those of every node are: with SetRemap in a launch file that includes
+this one.
 """
 
 from pathlib import Path
@@ -14,10 +16,24 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from kane_dynamics.errors import ArgumentError
 from kane_dynamics.robot.source import read_description
+from kane_dynamics.robot.urdf import read_urdf
+from kane_dynamics.robot.xacro import read_arguments
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 CONFIG = Path(__file__).resolve().parent.parent / "config" / "dynamics.yaml"
+
+TOPICS = {
+    "joint_states": "Topic on which joint states come",
+    "joint_trajectory": "Topic on which trajectories come",
+    "robot_description": "Topic on which the URDF comes when urdf is not given",
+    "~/torque_trajectory": "Topic of trajectories with efforts, for a joint_trajectory_controller "
+    "such as /arm_controller/joint_trajectory",
+    "~/effort_commands": "Topic of effort commands, for a forward_command_controller such as "
+    "/effort_controller/commands",
+}
+"""Names that a launch argument, called as they are but for "~/", remaps."""
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -30,6 +46,11 @@ def generate_launch_description() -> LaunchDescription:
                 "the URDF from the topic robot_description",
             ),
             DeclareLaunchArgument(
+                "xacro_args",
+                default_value="",
+                description='Arguments of a xacro file, such as "mass:=2.0 side:=left"',
+            ),
+            DeclareLaunchArgument(
                 "config", default_value=str(CONFIG), description="Path of the parameter file"
             ),
             DeclareLaunchArgument(
@@ -38,27 +59,60 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument(
                 "use_sim_time", default_value="false", description="Whether to follow /clock"
             ),
+            *(
+                DeclareLaunchArgument(argument_of(topic), default_value=topic, description=what)
+                for topic, what in TOPICS.items()
+            ),
             OpaqueFunction(function=dynamics_node),
         ]
     )
 
 
 def dynamics_node(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    """The node, with the robot description read here."""
-    urdf = LaunchConfiguration("urdf").perform(context)
-    parameters = [LaunchConfiguration("config"), {"use_sim_time": use_sim_time()}]
-    if urdf:
-        text = read_description(urdf).data.decode("utf-8", errors="replace")
+    """The node, with files read here: an error in them ends the launch with a sentence."""
+
+    def value(argument: str) -> str:
+        return LaunchConfiguration(argument).perform(context)
+
+    parameters = [parameter_file(value("config")), {"use_sim_time": use_sim_time()}]
+    text = description(value("urdf"), value("xacro_args"))
+    if text:
         parameters.append({"robot_description": ParameterValue(text, value_type=str)})
+    names = {topic: value(argument_of(topic)) for topic in TOPICS}
     return [
         Node(
             package="kane_dynamics",
             executable="dynamics_node",
             namespace=LaunchConfiguration("namespace"),
             parameters=parameters,
+            remappings=[(topic, name) for topic, name in names.items() if name != topic],
             output="screen",
         )
     ]
+
+
+def argument_of(topic: str) -> str:
+    """The launch argument that remaps a topic."""
+    return topic.removeprefix("~/")
+
+
+def description(path: str, xacro_args: str) -> str:
+    """The URDF of a file that was looked at, so that a mistake in it is told with its name."""
+    arguments = read_arguments(xacro_args)
+    if not path:
+        if arguments:
+            raise ArgumentError("xacro_args is given without urdf, expected a xacro file there")
+        return ""
+    read = read_description(path, arguments)
+    read_urdf(read)
+    return read.data.decode("utf-8", errors="replace")
+
+
+def parameter_file(path: str) -> str:
+    """The path of a file that is there: launch starts the node without one that is not."""
+    if not Path(path).is_file():
+        raise ArgumentError(f"config: {path!r} is no file, expected the path of a parameter file")
+    return path
 
 
 def use_sim_time() -> ParameterValue:

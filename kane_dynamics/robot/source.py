@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, TypeGuard
 
 from kane_dynamics.errors import ArgumentError, ModelError
 from kane_dynamics.robot.grammar import ROBOT
@@ -21,28 +22,63 @@ class Description(NamedTuple):
     encoding: str | None
 
 
-def read_description(source: str | bytes | os.PathLike[str]) -> Description:
-    """Return the XML that `source` is (bytes, or a string with a "<" in it) or is the path of."""
+def read_description(
+    source: str | bytes | os.PathLike[str] | Description,
+    xacro_arguments: Mapping[str, str] | None = None,
+) -> Description:
+    """Return the XML that `source` is, or is the path of.
+
+    Parameters
+    ----------
+    source : str, bytes, path or Description
+        Path of a .urdf or .xacro file; or URDF text, which is bytes or a string with a "<" in it;
+        or what this function returned.
+    xacro_arguments : mapping of str to str, optional
+        Values of arguments of a xacro file, by name.
+
+    Raises
+    ------
+    ModelError
+        If a file cannot be read or expanded.
+    ArgumentError
+        If there are arguments that the source does not take.
+    """
+    if isinstance(source, Description):
+        return source
+    if _is_path(source) and os.fsdecode(source).endswith(".xacro"):
+        return _expand(os.fsdecode(source), xacro_arguments)
+    description = _read(source)
+    if xacro_arguments:
+        raise ArgumentError(
+            f"{description.name}: takes no xacro arguments, expected a file named .xacro"
+        )
+    return description
+
+
+def _is_path(source: object) -> TypeGuard[str | os.PathLike[str]]:
+    return isinstance(source, os.PathLike) or (isinstance(source, str) and "<" not in source)
+
+
+def _read(source: str | bytes | os.PathLike[str]) -> Description:
+    if _is_path(source):
+        path = os.fsdecode(source)
+        return Description(path, _read_file(path), None)
     if isinstance(source, (bytes, bytearray, memoryview)):
         return Description("<text>", bytes(source), None)
-    if isinstance(source, str) and "<" in source:
-        try:
-            return Description("<text>", source.encode(), "utf-8")
-        except UnicodeEncodeError as error:
-            raise ModelError(
-                f"<text>: cannot be encoded: {error.reason}, expected Unicode"
-            ) from None
-    if not isinstance(source, (str, os.PathLike)):
+    if not isinstance(source, str):
         raise ArgumentError(
             f"source is of type {type(source).__name__}, expected the path of a URDF or its text"
         )
-    path = os.fsdecode(source)
-    data = _read_file(path)
-    if not path.endswith(".xacro"):
-        return Description(path, data, None)
+    try:
+        return Description("<text>", source.encode(), "utf-8")
+    except UnicodeEncodeError as error:
+        raise ModelError(f"<text>: cannot be encoded: {error.reason}, expected Unicode") from None
+
+
+def _expand(path: str, arguments: Mapping[str, str] | None) -> Description:
     # the xacro package would not name the file and line of a mistake
-    parse(data, "robot", ROBOT, path, None, xacro=True)
-    return Description(path, expand_xacro(path).encode(), "utf-8")
+    parse(_read_file(path), "robot", ROBOT, path, None, xacro=True)
+    return Description(path, expand_xacro(path, arguments).encode(), "utf-8")
 
 
 def _read_file(path: str) -> bytes:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
 from threading import Lock
 from typing import Any
 from xml.dom.expatbuilder import ExpatBuilderNS
 
-from kane_dynamics.errors import ModelError
+from kane_dynamics.errors import ArgumentError, ModelError
 
 _logger = logging.getLogger("kane_dynamics")
 
@@ -19,16 +20,52 @@ _logger = logging.getLogger("kane_dynamics")
 _one_at_a_time = Lock()
 
 
-def expand_xacro(path: str) -> str:
-    """Return the URDF text that a xacro file stands for, its arguments at their defaults.
+def read_arguments(text: str) -> dict[str, str]:
+    """Return the arguments, by name, that are written as on the command line of xacro.
+
+    Raises
+    ------
+    ArgumentError
+        If a word is not of the form name:=value, or a name is there twice.
+
+    Examples
+    --------
+    >>> read_arguments("mass:=2.0 side:='upper left'")
+    {'mass': '2.0', 'side': 'upper left'}
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ArgumentError(f"xacro_args: {text!r} has {str(error).lower()}") from None
+    arguments: dict[str, str] = {}
+    for word in words:
+        name, assigned, value = word.partition(":=")
+        if not (name and assigned):
+            raise ArgumentError(f"xacro_args: {word!r} is no argument, expected name:=value")
+        if name in arguments:
+            raise ArgumentError(f"xacro_args: {name!r} is given twice, expected one value")
+        arguments[name] = value
+    return arguments
+
+
+def expand_xacro(path: str, given: Mapping[str, str] | None = None) -> str:
+    """Return the URDF text that a xacro file stands for.
 
     A xacro file is a program: it reads other files and evaluates expressions. What it says
     goes to the log. Document types are refused, in the files it includes, too.
+
+    Parameters
+    ----------
+    path : str
+    given : mapping of str to str, optional
+        Values of its arguments by name; the others have their defaults.
 
     Raises
     ------
     ModelError
         If the xacro package is missing, or the file cannot be expanded.
+    ArgumentError
+        If an argument is given that the file does not ask for.
     """
     try:
         import xacro  # type: ignore[import-untyped]
@@ -37,10 +74,10 @@ def expand_xacro(path: str) -> str:
             f"{path}: is a xacro file, expected the Python package xacro to be installed"
             " (pip install xacro, or the ROS package xacro)"
         ) from None
-    said = StringIO()
+    arguments, said = _Arguments(given or {}), StringIO()
     with _one_at_a_time, redirect_stdout(said), redirect_stderr(said), _no_doctype(xacro):
         try:
-            document = xacro.process_file(path)
+            document = xacro.process_file(path, mappings=arguments)
             text: str = document.toxml()
         except ModelError:
             raise
@@ -49,7 +86,28 @@ def expand_xacro(path: str) -> str:
             raise ModelError(f"{path}: xacro cannot expand it: {cause}") from error
     for line in said.getvalue().splitlines():
         _logger.info("%s: xacro: %s", path, line)
+    for name in given or {}:
+        if name not in arguments.asked_for:
+            known = ", ".join(map(repr, arguments.asked_for))
+            expected = f"some of {known}" if known else "none"
+            raise ArgumentError(f"{path}: takes no argument {name!r}, expected {expected}")
     return text
+
+
+class _Arguments(dict[str, str]):
+    """Values of arguments, and the names of those that a xacro file asked for."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        super().__init__(given)
+        self.asked_for: dict[object, None] = {}
+
+    def __contains__(self, name: object) -> bool:
+        self.asked_for[name] = None
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> str:
+        self.asked_for[name] = None
+        return super().__getitem__(name)
 
 
 @contextmanager
