@@ -1,12 +1,43 @@
-"""Tests compile into a cache of their own, which is gone when they are done."""
+"""Tests compile into a cache of their own; those whose oracles are not installed are left out."""
 
 import os
+import re
 import shutil
 import tempfile
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
+HERE = Path(__file__).parent
 CACHE = pytest.StashKey[str]()
+
+
+def missing_oracles() -> list[str]:
+    """What answers of ours are compared with, as far as it is not installed."""
+    missing = [name for name in ("pinocchio", "mujoco") if find_spec(name) is None]
+    try:
+        distribution("example-robot-data")
+    except PackageNotFoundError:
+        missing.append("example-robot-data")
+    return missing
+
+
+def with_oracles() -> list[str]:
+    """Tests that cannot be imported without them."""
+    imports = re.compile(r"^(?:from|import) (?:oracle|pinocchio|mujoco|random_robots)\b", re.M)
+    return [path.name for path in HERE.glob("test_*.py") if imports.search(path.read_text())]
+
+
+collect_ignore = with_oracles() if missing_oracles() else []
+
+
+def pytest_report_header() -> str | None:
+    if not collect_ignore:
+        return None
+    names = ", ".join(missing_oracles())
+    return f"{len(collect_ignore)} files of tests are left out: they need {names}"
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 
@@ -24,6 +25,8 @@ class _NodeHandler(logging.Handler):
             self._logger.info(text)
 
 
-def forward_log(logger: Any) -> None:
-    """Let a node's logger say what this package logs."""
-    logging.getLogger("kane_dynamics").addHandler(_NodeHandler(logger))
+def forward_log(logger: Any) -> Callable[[], None]:
+    """Let a node's logger say what this package logs; what ends that."""
+    ours, handler = logging.getLogger("kane_dynamics"), _NodeHandler(logger)
+    ours.addHandler(handler)
+    return lambda: ours.removeHandler(handler)

@@ -32,7 +32,7 @@ class DynamicsNode(Node):
         self.model: Model | None = None
         self.parameters = Parameters(self, self._parameters_changed)
         self.faults = Faults(self.get_logger())
-        forward_log(self.get_logger())
+        self._end_log = forward_log(self.get_logger())
         self.states = JointStates()
         self.gravity = GravityCompensation(self, self.parameters, self.faults)
         self.commands = EffortCommands(self, self.parameters, self.states, self._gate_changed)
@@ -47,6 +47,11 @@ class DynamicsNode(Node):
             self, self.parameters, self.faults, self._serve, self._report
         )
         self.diagnostics = Diagnostics(self)
+
+    def destroy_node(self) -> None:
+        """Leave nothing of the node behind."""
+        self._end_log()
+        super().destroy_node()
 
     def failed(self, error: Exception) -> None:
         """Count and log an error that no part of the node has foreseen."""

@@ -200,16 +200,16 @@ def test_torques_of_a_trajectory_that_the_limits_reject_silence_the_commands(
 
 def test_an_error_that_nobody_has_foreseen_silences_the_commands(domain: int) -> None:
     rclpy.init(domain_id=domain, args=[])
+    node = DynamicsNode()
     try:
-        node = DynamicsNode()
         node._serve(load_model(limited_arm(), node.parameters.values))
         node._joint_state_came(joint_state(JOINTS, HERE))
         assert node.commands._enable(SetBool.Request(data=True), SetBool.Response()).success
         node.failed(KeyError("elbow"))
         assert node.commands.gate.state is Gate.TRIPPED
         assert node.commands.gate.sentence == "internal error: KeyError: 'elbow'"
-        node.destroy_node()
     finally:
+        node.destroy_node()
         rclpy.shutdown()
 
 

@@ -164,3 +164,4 @@ def test_a_call_that_computes_for_too_long_is_answered_with_what_there_is(
     finally:
         rclpy.shutdown()
         serving.join()
+        node.destroy_node()
