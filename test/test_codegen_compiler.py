@@ -32,6 +32,8 @@ PROGRAM = random_program(0)
 ARGUMENTS = [np.linspace(0.1, 0.9, entry.size) for entry in PROGRAM.inputs]
 
 SCRIPT = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job ignores
 import logging, sys
 import numpy as np
 sys.path.insert(0, {tests!r})
