@@ -10,6 +10,7 @@ this one.
 """
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
@@ -105,7 +106,10 @@ def description(path: str, xacro_args: str) -> str:
         return ""
     read = read_description(path, arguments)
     read_urdf(read)
-    return read.data.decode("utf-8", errors="replace")
+    try:
+        return read.data.decode("utf-8")
+    except UnicodeDecodeError:  # the file says which other encoding it has
+        return ElementTree.tostring(ElementTree.fromstring(read.data), encoding="unicode")
 
 
 def parameter_file(path: str) -> str:

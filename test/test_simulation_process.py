@@ -103,6 +103,26 @@ def test_a_process_that_dies_is_replaced(elsewhere: SimulationProcess, arm: kd.D
     assert elsewhere.simulate(arm, ignore, never, **FREE).completed
 
 
+def test_an_interrupted_question_is_not_answered_later(
+    elsewhere: SimulationProcess, arm: kd.Dynamics
+) -> None:
+    def fail(_progress: Progress) -> None:
+        raise ValueError("nobody listens")
+
+    with pytest.raises(ValueError, match="nobody listens"):
+        elsewhere.simulate(arm, fail, never, **{**ENDLESS, "q0": [1.0, 0.0]})
+    motion = elsewhere.simulate(arm, ignore, never, **FREE)
+    np.testing.assert_array_equal(motion.q[0], FREE["q0"])
+
+
+def test_modules_are_found_where_this_process_finds_them(
+    elsewhere: SimulationProcess, arm: kd.Dynamics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "random.py").write_text("raise SystemExit('the wrong module')")
+    monkeypatch.chdir(tmp_path)
+    assert elsewhere.simulate(arm, ignore, never, **FREE).completed
+
+
 def test_nothing_is_left_running_when_the_one_who_asked_is_killed() -> None:
     asking = f"""
         import kane_dynamics as kd

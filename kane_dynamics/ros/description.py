@@ -159,7 +159,7 @@ class Description:
             return  # a newer one is on its way
         self.activity = ""
         self.sentence = outcome.sentence
-        if outcome.model is not None:
+        if outcome.model is not None and outcome.description != self._serving:
             name, dof = outcome.model.dynamics.robot.name, outcome.model.dynamics.dof
             self._logger.info(
                 f"Serving {name} with {dof} speeds; derived in {outcome.seconds:.1f} s."

@@ -49,7 +49,7 @@ class EffortCommands:
         self._clock = node.get_clock()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._watchdog: Timer | None = None
-        self._behind: float | None = None  # since when newer joint states are waiting
+        self._behind: float | None = None  # since when joint states are old that others follow
         self.gate: EffortGate | None = None
         self._told = Gate.CLOSED
         self._publisher = node.create_publisher(Float64MultiArray, "~/effort_commands", 10)
@@ -74,16 +74,12 @@ class EffortCommands:
         return self.gate is not None and self.gate.state is Gate.OPEN
 
     # ------------------------------------------------------------------------------ commanding
-    def state_came(self, newest: bool) -> None:
-        """Look at new joint states; those that others have followed already may be old."""
-        if newest:
-            self._behind = None
-        elif self._behind is None:
-            self._behind = time.monotonic()
+    def state_came(self, more: bool) -> None:
+        """Look at new joint states, which may be old if there are more of them."""
         if self.gate is not None and self.open:
             self.gate.check_jump(self._seen())
             self._follow_up()
-            self._watch()
+            self._watch(more)
 
     def trip(self, sentence: str) -> None:
         """Fall silent, because of what the sentence says."""
@@ -113,14 +109,17 @@ class EffortCommands:
         elif not self.open:
             self._follow_up()
 
-    def _watch(self) -> None:
-        """Trip if joint states are old; newer ones that are waiting have some time to be served."""
+    def _watch(self, more: bool = False) -> None:
+        """Trip if joint states are old; if more are waiting, these have some time to be served."""
         if self.gate is None or not self.open:
             return
-        if self._behind is not None and time.monotonic() - self._behind <= CATCHING_UP:
-            return
         sentence = self.gate.too_old(self._ages(), self._parameters.values.state_timeout)
-        if sentence:
+        if not sentence:
+            self._behind = None
+            return
+        if more and self._behind is None:
+            self._behind = time.monotonic()
+        if self._behind is None or time.monotonic() - self._behind > CATCHING_UP:
             self.trip(sentence)
 
     def _now(self) -> float:
@@ -173,6 +172,7 @@ class EffortCommands:
         if sentence:
             raise ArgumentError(sentence)
         gate.open(self._seen(), self._now(), self._parameters.values.ramp_time)
+        self._behind = None
         return f"effort commands are on{_limits_to_know(gate.model)}"
 
     def _follow_up(self) -> None:

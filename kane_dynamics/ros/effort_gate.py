@@ -111,7 +111,7 @@ class EffortGate:
         if before is None:
             return
         elapsed = seen.seconds_since(before)
-        moved = self._apart(seen.positions, before.positions)
+        moved = self.model.apart(seen.positions, before.positions)
         excess = moved - (_JUMP_MARGIN + _JUMP_FACTOR * self._speeds() * elapsed)
         worst = int(excess.argmax())
         if not excess[worst] <= 0.0:
@@ -125,7 +125,7 @@ class EffortGate:
         """Trip if a joint is farther than the tolerance from where a trajectory wants it."""
         if self._seen is None or not tolerance:
             return
-        off = self._apart(self._seen.positions, wanted)
+        off = self.model.apart(self._seen.positions, wanted)
         worst = int(off.argmax())
         if not off[worst] <= tolerance:
             name = self.model.joint_names[worst]
@@ -133,12 +133,6 @@ class EffortGate:
                 f"joint {name!r} is {off[worst]:.3g} from where the trajectory wants it, "
                 f"path_tolerance is {tolerance:g}"
             )
-
-    def _apart(self, positions: Array, others: Array) -> Array:
-        """How far positions are from others; whole turns of continuous joints do not count."""
-        moved = positions - others
-        turns = np.round(moved / (2.0 * np.pi)) * (2.0 * np.pi)
-        return np.abs(moved - np.where(self.model.turns, turns, 0.0))
 
     def command(self, efforts: Array, now: float) -> Array | None:
         """Efforts to command in the order of the command joints; None if none may be."""

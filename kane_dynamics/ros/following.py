@@ -22,6 +22,9 @@ from kane_dynamics.ros.plans import Plan, Schedule, plan_for
 from kane_dynamics.ros.timing import Timing
 from kane_dynamics.ros.trajectories import CAUSE
 
+NEAR = 0.1
+"""Distance in rad or m within which a robot follows a trajectory that has begun already."""
+
 
 class Following:
     """Takes `joint_trajectory`; publishes `~/torque_trajectory` and `~/torques`.
@@ -66,6 +69,15 @@ class Following:
     def withhold(self) -> None:
         """Command the robot nothing of the trajectories that there are; they are streamed on."""
         self._withheld = list(self._schedule.plans)
+
+    def withhold_far_ones(self) -> None:
+        """Command nothing of trajectories under way that the robot is not following anyway."""
+        now, model = self._clock.now().nanoseconds, self._model
+        plan = self._schedule.due(now)
+        if plan is None or model is None:
+            return
+        if not (model.apart(plan.at(now).positions, self._states.positions) <= NEAR).all():
+            self._withheld.append(plan)
 
     def stop(self) -> None:
         """Drop all trajectories."""

@@ -82,6 +82,12 @@ class Model:
         robot = self.dynamics.robot
         return np.array([robot.joint(name).kind == kind for name in self.joint_names])
 
+    def apart(self, positions: Array, others: Array) -> Array:
+        """How far positions are from others; whole turns of continuous joints do not count."""
+        moved = positions - others
+        turns = np.round(moved / (2.0 * np.pi)) * (2.0 * np.pi)
+        return np.abs(moved - np.where(self.turns, turns, 0.0))
+
     @cached_property
     def gravity(self) -> Any:
         """Function from positions, (n,) or (N, n), to the efforts that hold the robot still."""

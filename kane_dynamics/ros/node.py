@@ -80,9 +80,9 @@ class DynamicsNode(Node):
             self.faults.record(fault)
 
     def _compensate(self, message: JointState, more: bool) -> None:
-        self.commands.state_came(newest=not more)
+        self.commands.state_came(more)
         torques = self.gravity.compensate(self.states, message.header)
-        if self.commands.open and not more and not self.following.running:
+        if self.commands.open and not self.following.running:
             self.commands.command(torques)
 
     def _parameters_changed(self, before: Settings, now: Settings) -> None:
@@ -94,7 +94,9 @@ class DynamicsNode(Node):
             self.description.parameter_changed()
 
     def _gate_changed(self) -> None:
-        if not self.commands.open:
+        if self.commands.open:
+            self.following.withhold_far_ones()
+        else:
             self.following.withhold()
         self._report()
 

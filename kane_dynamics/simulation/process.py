@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -58,7 +57,10 @@ class SimulationProcess:
             answer = _answer(connection, progress, cancel)
         except (EOFError, OSError):
             self.close()
-            raise KaneDynamicsError("the process of the simulation died: try again") from None
+            raise KaneDynamicsError("the process of the simulation died") from None
+        except BaseException:
+            self.close()  # else its answer would be taken for that to the next question
+            raise
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -78,15 +80,9 @@ class SimulationProcess:
             self._connection, theirs = Pipe()
             with theirs:
                 self._process = subprocess.Popen(
-                    [
-                        sys.executable,
-                        "-m",
-                        "kane_dynamics.simulation.process",
-                        str(theirs.fileno()),
-                    ],
+                    [sys.executable, "-c", _child(theirs.fileno())],
                     stdin=subprocess.DEVNULL,
                     pass_fds=[theirs.fileno()],
-                    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                     start_new_session=True,  # Ctrl-C is for this process, which then ends that one
                 )
         return self._connection
@@ -109,8 +105,17 @@ def _answer(
         progress(said)
 
 
-def _serve(connection: Connection[Any, Any]) -> None:
+def _child(descriptor: int) -> str:
+    """What the other process executes; it finds modules where this one does."""
+    return (
+        f"import sys; sys.path[:] = {sys.path!r}; "
+        f"from kane_dynamics.simulation.process import serve; serve({descriptor})"
+    )
+
+
+def serve(descriptor: int) -> None:
     """Simulate whatever comes, until nobody is there at the other end."""
+    connection: Connection[Any, Any] = Connection(descriptor)
     try:
         while True:
             asked = connection.recv()
@@ -131,7 +136,3 @@ def _simulated(
         return error
     except Exception as error:
         return KaneDynamicsError(f"{type(error).__name__}: {error}")
-
-
-if __name__ == "__main__":
-    _serve(Connection(int(sys.argv[1])))

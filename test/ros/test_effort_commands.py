@@ -174,6 +174,47 @@ def test_a_trajectory_that_was_broken_off_is_not_taken_up_again(graph: Graph) ->
     client.until(lambda: len(torques) > heard + 5, "torques are streamed on")
 
 
+def test_enabled_under_way_only_a_trajectory_that_the_arm_follows_is_commanded(
+    graph: Graph,
+) -> None:
+    graph.start(limited_arm(), ramp_time=0.0, state_timeout=5.0)
+    arm, robot, client = arm_of(TWO_LINK), Robot(graph), graph.client
+    gravity = client.hear(JointState, "/kane_dynamics/gravity_torques")
+    robot.until(lambda: gravity, "the state to be known")
+    given, torques = (
+        client.speak(JointTrajectory, "/joint_trajectory"),
+        client.hear(JointState, "/kane_dynamics/torques"),
+    )
+    still = np.zeros((2, 2))
+    for there, commanded in (([0.35, 0.35], [0.35, 0.35]), ([0.9, -0.2], HERE)):
+        torques.clear()
+        given.publish(trajectory(JOINTS, [0.0, 600.0], [there] * 2, still, still))
+        robot.until(lambda q=there: torques and list(torques[-1].position) == q, "it to run")
+        robot.commands.clear()
+        robot.enable()
+        robot.until(lambda: len(robot.commands) > 10, "commands")
+        kinds = {tuple(np.round(command.data, 9)) for command in robot.commands}
+        assert kinds == {tuple(np.round(arm.gravity(commanded), 9))}
+        assert client.enable(False).success
+
+
+def test_joint_states_of_other_devices_on_the_same_topic_do_not_hold_commands_back(
+    graph: Graph,
+) -> None:
+    graph.start(limited_arm(), ramp_time=0.0, state_timeout=5.0)
+    robot = Robot(graph)
+    robot.enable()
+    gravity = graph.client.hear(JointState, "/kane_dynamics/gravity_torques")
+    robot.commands.clear()
+
+    def burst() -> None:
+        robot.publish()
+        robot.states.publish(joint_state(["wheel"], [0.1]))
+
+    graph.client.until(lambda: len(gravity) >= 100, "a hundred states served", burst)
+    assert len(robot.commands) > 90
+
+
 def test_an_arm_that_does_not_follow_silences_the_commands(graph: Graph) -> None:
     graph.start(limited_arm(), ramp_time=0.0, state_timeout=5.0, path_tolerance=0.3)
     robot = Robot(graph)
