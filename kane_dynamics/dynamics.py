@@ -294,7 +294,7 @@ class Dynamics:
             What drives the joints: nothing, constant torques, torques over time, a function
             ``(t, q, u) -> torques``, or a controller that runs in compiled code. A function must
             depend on its arguments only: it is called several times a step, not always in the
-            order of time.
+            order of time, and again at the end where the motion is doubtful.
         step : float
             Length of the steps of ``"euler"`` and ``"rk4"``, s; steps also end wherever a history
             has an entry. For all methods it is the time constant of compliant stops.

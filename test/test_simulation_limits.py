@@ -153,6 +153,36 @@ def test_rounding_does_not_put_a_start_outside() -> None:
         ball().simulate(0.1, [1.00000002], [0.0], limits="stop")
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("start", "speed", "side"),
+    [(np.nextafter(1.0, 2.0), 1.0, "upper"), (1.0 + 5e-10, 1.0, "upper"), (-5e-10, 0.0, "lower")],
+)
+def test_a_start_beyond_a_limit_by_rounding_does_not_disable_it(
+    start: float, speed: float, side: str, method: str, backend: str
+) -> None:
+    motion = ball(backend).simulate(0.5, [start], [speed], limits="stop", method=method)
+    assert not motion.completed
+    assert f"'height' reached its {side} limit" in motion.message
+    assert motion.t[-1] < 1e-3
+    assert motion.q.min() >= 0.0
+    assert motion.q.max() <= 1.0
+
+
+def test_rounding_of_one_joint_does_not_widen_the_limits_of_another() -> None:
+    slide = (
+        '<link name="{0}"><inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" '
+        'ixz="0" iyz="0"/></inertial></link><joint name="along_{0}" type="prismatic"><parent '
+        'link="ground"/><child link="{0}"/><limit lower="0" upper="{1}" effort="1" velocity="1"/>'
+        "</joint>"
+    )
+    slides = slide.format("rail", 1e9) + slide.format("table", 1)
+    pair = kd.load(f'<robot name="pair"><link name="ground"/>{slides}</robot>')
+    with pytest.raises(kd.ArgumentError, match=r"'along_table' starts at 1\.0005, outside"):
+        pair.simulate(0.1, [1e6, 1.0005], [0.0, 0.0], limits="stop")
+
+
 @pytest.mark.parametrize("method", ["rk4", "dop853", "radau"])
 @pytest.mark.parametrize("step", [1e-3, 1e-2])
 def test_the_step_is_the_time_constant_of_stops_for_all_methods(step: float, method: str) -> None:

@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 LOOKS = 8
 """How often a step is looked at for the end of a mode, since steps can be long."""
 
-ERROR_STRIDE = 20
+STEPS_PER_ESTIMATE = 20
 """One step of so many has its error estimated, besides the first so many, and those much shorter
 than all before."""
 
@@ -111,7 +111,7 @@ class _AdaptiveSteps(Loop):
             raise Ended(Status.DIVERGED) from None
         if solver.status == "failed":
             raise Ended(Status.DIVERGED)
-        due = self.steps < ERROR_STRIDE or self.steps % ERROR_STRIDE == 0
+        due = self.steps < STEPS_PER_ESTIMATE or self.steps % STEPS_PER_ESTIMATE == 0
         if due or solver.step_size < 0.5 * self._shortest_step:
             self._estimate_error(t, y, solver)
         self._shortest_step = min(self._shortest_step, solver.step_size)

@@ -17,7 +17,7 @@ from kane_dynamics.simulation.drive import Drive, drive_of
 from kane_dynamics.simulation.history import History, checked_array
 from kane_dynamics.simulation.inputs import Torque, WrenchHistory
 from kane_dynamics.simulation.plant import Plant
-from kane_dynamics.simulation.stops import LimitPolicy, Stops, stops_of
+from kane_dynamics.simulation.stops import LimitPolicy, Stops, stops_of, within
 from kane_dynamics.symbolic.program import Input, Signature
 
 Array = NDArray[np.float64]
@@ -120,13 +120,14 @@ def problem_of(
     links, histories = _wrenches(plant, wrenches)
     knots = [drive.knots, *(history.times for history in histories)]
     same_time = SAME_TIME * min(step, apart, duration)
+    stops = stops_of(plant, limits, q, step)
     return Problem(
         plant=plant,
         drive=drive,
         links=links,
         wrenches=histories,
-        stops=stops_of(plant, limits, q, step),
-        q=q,
+        stops=stops,
+        q=within(stops, plant, q),
         u=u,
         method=method,
         step=step,

@@ -94,8 +94,10 @@ def initial_modes(problem: Problem) -> Indices:
 
 
 def initial_stops(problem: Problem) -> Indices:
-    """Joints that begin beyond a limit are at its stop."""
+    """Joints that begin beyond a limit are at its stop, if it is a compliant one."""
     coordinate = problem.plant.coordinate
+    if problem.stops.policy != "compliant":
+        return np.zeros(len(coordinate), np.int64)
     q = np.where(coordinate < 0, 0.0, problem.q[coordinate])
     return (q > problem.stops.upper).astype(np.int64) - (q < problem.stops.lower)
 

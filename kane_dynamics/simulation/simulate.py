@@ -22,7 +22,7 @@ from kane_dynamics.simulation.messages import error_at_start, message
 from kane_dynamics.simulation.motion import Motion
 from kane_dynamics.simulation.plant import plant_of
 from kane_dynamics.simulation.problem import FIXED_STEP, Problem, problem_of
-from kane_dynamics.simulation.status import Outcome, Status
+from kane_dynamics.simulation.status import Ended, Outcome, Status
 from kane_dynamics.simulation.watch import Cancel, ProgressChoice, Watch
 
 Array = NDArray[np.float64]
@@ -40,7 +40,7 @@ def simulate(
         watch.close()
     if not len(outcome.rows):
         raise error_at_start(problem, outcome)
-    return _motion(problem, outcome)
+    return _motion(problem, outcome, Watch(problem, False, cancel))
 
 
 def _integrated(problem: Problem, watch: Watch) -> Outcome:
@@ -59,20 +59,24 @@ def _integrated(problem: Problem, watch: Watch) -> Outcome:
     return fixed.integrate(problem, watch)
 
 
-def _good_states(problem: Problem, outcome: Outcome, balance: Balance) -> tuple[int, Status]:
-    """How many of the states that were computed are good, and how the motion ended."""
+def _judged(problem: Problem, outcome: Outcome, balance: Balance, watch: Watch) -> Outcome:
+    """What came out, without states that are not good.
+
+    When this is cancelled, all states are kept, in a motion that was cancelled.
+    """
     if outcome.status == Status.DIVERGED:
-        return count_before_imbalance(balance), Status.DIVERGED
-    if problem.method not in FIXED_STEP or outcome.status in (Status.CANCELLED, Status.UNBALANCED):
-        return len(outcome.rows), outcome.status
-    return (
-        count_before_divergence(problem, outcome.rows, balance, _integrated_unseen),
-        Status.UNBALANCED,
-    )
-
-
-def _integrated_unseen(problem: Problem) -> Outcome:
-    return _integrated(problem, Watch(problem, False, None))
+        return replace(outcome, rows=outcome.rows[: count_before_imbalance(balance)])
+    if problem.method not in FIXED_STEP or outcome.status == Status.CANCELLED:
+        return outcome
+    try:
+        good = count_before_divergence(
+            problem, outcome.rows, balance, lambda stretch: _integrated(stretch, watch)
+        )
+    except Ended as end:
+        return replace(outcome, status=end.status)
+    if good == len(outcome.rows):
+        return outcome
+    return replace(outcome, rows=outcome.rows[:good], status=Status.UNBALANCED)
 
 
 def _columns(problem: Problem, rows: Array) -> list[Array]:
@@ -81,15 +85,14 @@ def _columns(problem: Problem, rows: Array) -> list[Array]:
     return [np.ascontiguousarray(part) for part in parts]
 
 
-def _motion(problem: Problem, outcome: Outcome) -> Motion:
+def _motion(problem: Problem, outcome: Outcome, watch: Watch) -> Motion:
     dynamics = problem.plant.dynamics
-    t, q, u, udot, tau, force, work = _columns(problem, outcome.rows)
+    _, q, u, *_, work = _columns(problem, outcome.rows)
     kinetic, potential = dynamics.energy(q, u)
     at_rest = energy_at_rest(problem.plant, problem.q, potential)
     balance = Balance(kinetic, potential, work[:, 0], at_rest)
-    good, status = _good_states(problem, outcome, balance)
-    if good < len(t):
-        return _motion(problem, replace(outcome, rows=outcome.rows[:good], status=status))
+    outcome = _judged(problem, outcome, balance, watch)
+    t, q, u, udot, tau, force, work = _columns(problem, outcome.rows)
     return Motion(
         t=t[:, 0],
         q=q,
@@ -98,8 +101,8 @@ def _motion(problem: Problem, outcome: Outcome) -> Motion:
         tau=tau,
         other_forces=force - tau,
         work=work[:, 0],
-        kinetic=kinetic,
-        potential=potential,
+        kinetic=kinetic[: len(t)].copy(),
+        potential=potential[: len(t)].copy(),
         completed=outcome.status == Status.FINISHED,
         message=message(problem, outcome),
         coordinate_names=dynamics.coordinate_names,

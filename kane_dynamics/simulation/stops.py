@@ -81,9 +81,20 @@ def stops_of(plant: Plant, policy: LimitPolicy, q: Array, step: float) -> Stops:
     return Stops(policy, lower, upper, stiffness, absorption)
 
 
+def within(stops: Stops, plant: Plant, q: Array) -> Array:
+    """Coordinates to start from: where limits are the end, none is beyond them by rounding."""
+    if stops.policy != "stop":
+        return q
+    q, driven = q.copy(), plant.driven
+    coordinate = plant.coordinate[driven]
+    q[coordinate] = np.clip(q[coordinate], stops.lower[driven], stops.upper[driven])
+    return q
+
+
 def _refuse_outside(plant: Plant, q: Array, lower: Array, upper: Array, depth: float) -> None:
     for speed in plant.driven:
-        position, rounding = q[plant.coordinate[speed]], ROUNDING * max(1.0, abs(q).max())
+        position = q[plant.coordinate[speed]]
+        rounding = ROUNDING * max(1.0, abs(position))
         if not lower[speed] - rounding <= position <= upper[speed] + rounding:
             raise ArgumentError(
                 f"q0: '{plant.dynamics.speed_names[speed]}' starts at {position:.12g}, outside of "
