@@ -75,6 +75,7 @@ def test_a_description_that_failed_is_tried_again_when_it_comes_again(graph: Gra
     for count in (1, 2, 3):
         descriptions.publish(String(data="<robot"))
         client.until(lambda n=count: client.fault_count("robot_description") == n, f"fault {count}")
+        assert client.diagnosis("model").level == ERROR
 
 
 def test_a_new_description_replaces_the_model_while_joint_states_stream(graph: Graph) -> None:

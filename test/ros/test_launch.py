@@ -149,6 +149,8 @@ def test_the_description_comes_on_a_topic_that_an_argument_names(
         topic = graph.client.speak(String, "/arm/description", LATCHED)
         topic.publish(String(data=TWO_LINK.read_text()))
         graph.wait_until_serving("/left/kane_dynamics")
+        status = graph.client.diagnosis("model", "/left/kane_dynamics")
+        assert status.hardware_id == "two_link_arm"
 
 
 @pytest.fixture

@@ -189,8 +189,21 @@ def test_bytes_that_are_no_message_change_nothing(graph: Graph) -> None:
 
 
 def test_topics_can_be_remapped(graph: Graph) -> None:
-    remappings = ("joint_states:=arm/states", "~/gravity_torques:=arm/torques")
+    remappings = (
+        "joint_states:=arm/states",
+        "joint_trajectory:=arm/goal",
+        "~/gravity_torques:=arm/torques",
+        "~/torque_trajectory:=/controller/joint_trajectory",
+    )
     graph.start(TWO_LINK, arguments=[word for each in remappings for word in ("-r", each)])
-    heard = graph.client.hear(JointState, "/arm/torques")
-    states = graph.client.speak(JointState, "/arm/states")
-    graph.client.introduce(states, heard, joint_state(JOINTS, [0.3, 0.4]))
+    client, arm = graph.client, arm_of(TWO_LINK)
+    heard, states = client.hear(JointState, "/arm/torques"), client.speak(JointState, "/arm/states")
+    answers = client.hear(JointTrajectory, "/controller/joint_trajectory")
+    client.introduce(states, heard, joint_state(JOINTS, [0.3, 0.4]))
+    states.publish(joint_state(JOINTS, [0.3, 0.4]))
+    still = np.zeros((1, 2))
+    goal = trajectory(JOINTS, [0.0], [[0.5, 0.6]], still, still)
+    client.speak(JointTrajectory, "/arm/goal").publish(goal)
+    client.until(lambda: heard and answers, "torques on both topics")
+    np.testing.assert_allclose(heard[0].effort, arm.gravity([0.3, 0.4]), rtol=1e-12)
+    np.testing.assert_allclose(answers[0].points[0].effort, arm.gravity([0.5, 0.6]), rtol=1e-12)
