@@ -123,6 +123,19 @@ def test_modules_are_found_where_this_process_finds_them(
     assert elsewhere.simulate(arm, ignore, never, **FREE).completed
 
 
+def test_what_this_process_has_said_is_not_said_again(
+    elsewhere: SimulationProcess,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    bare = kd.load(PENDULUM, cache=str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CC", "")
+    assert elsewhere.simulate(bare, ignore, never, **{**FREE, "method": "rk4"}).completed
+    assert not capfd.readouterr().err
+
+
 def test_nothing_is_left_running_when_the_one_who_asked_is_killed() -> None:
     asking = f"""
         import kane_dynamics as kd
