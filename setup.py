@@ -37,7 +37,7 @@ setup(
     maintainer_email="maintainers@users.noreply.example",
     keywords=["robotics", "dynamics", "URDF", "Kane's method", "ROS"],
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={"": ["*.c", "*.h", "py.typed"]},
+    package_data={"": ["*.c", "*.h", "*.xml", "py.typed"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
@@ -60,6 +60,7 @@ setup(
         "plot": ["matplotlib"],
         "test": [
             "example-robot-data",
+            "hypothesis",
             "matplotlib",
             "mujoco",
             "mypy",

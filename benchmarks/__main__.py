@@ -18,6 +18,11 @@ def main() -> None:
 
         ros.main(sys.argv[2:])
         return
+    if sys.argv[1:2] == ["endurance"]:
+        from benchmarks import ros_endurance
+
+        ros_endurance.main(sys.argv[2:])
+        return
     from benchmarks import calls, operations, report, simulate, startup
 
     rows = [*calls.ROWS, *startup.ROWS, *simulate.ROWS]

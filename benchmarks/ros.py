@@ -7,26 +7,23 @@ import json
 import os
 import sys
 import tempfile
-from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from builtin_interfaces.msg import Duration
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from benchmarks.report import duration, machine, table
 from benchmarks.robots import PANDA
+from benchmarks.ros_disturber import trajectory
 from benchmarks.ros_peer import Peer, Turn
 
 DOMAINS = (98, 99)  # of our node and of the bare one
 TURNS, TURN = 8, 2.0  # how often the two take turns, and for how many seconds each
 TRAJECTORY_TURNS = 7
 POINTS = 10_000
-STEP_OF_POINTS = 1_000_000  # ns
 SETTLED = 10.0  # s after which memory should be flat
 
 
@@ -167,31 +164,13 @@ def _endurance(ours: Peer, minutes: float) -> list[Figure]:
 
 def _trajectories(ours: Peer, bare: Peer) -> Iterator[Figure]:
     for name, complete in (("complete", True), ("positions only", False)):
-        message = _trajectory(complete)
+        message = trajectory(POINTS, complete)
         best = [np.inf, np.inf]
         for number in range(TRAJECTORY_TURNS):
             _say(f"trajectories, {name}, turn {number + 1} of {TRAJECTORY_TURNS}")
             for k, peer in enumerate((ours, bare)):
                 best[k] = min(best[k], peer.send_trajectory(message))
         yield _ratio(f"{POINTS} points answered, {name}", best, 2.0)
-
-
-def _trajectory(complete: bool) -> JointTrajectory:
-    """A smooth motion from rest, with velocities and accelerations or without."""
-    message = JointTrajectory(joint_names=list(PANDA.joints))
-    (q,), *_ = PANDA.states(1)
-    t, amplitude = 1e-9 * STEP_OF_POINTS * np.arange(POINTS)[:, None], np.full(len(q), 0.1)
-    positions = q + amplitude * (1.0 - np.cos(t))
-    velocities, accelerations = amplitude * np.sin(t), amplitude * np.cos(t)
-    for k in range(POINTS):
-        point = JointTrajectoryPoint(positions=array("d", positions[k]))
-        if complete:
-            point.velocities = array("d", velocities[k])
-            point.accelerations = array("d", accelerations[k])
-        seconds, rest = divmod(k * STEP_OF_POINTS, 10**9)
-        point.time_from_start = Duration(sec=seconds, nanosec=rest)
-        message.points.append(point)
-    return message
 
 
 def _ratio(measured: str, best: Sequence[float], goal: float) -> Figure:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from kane_dynamics.simulation.watch import Progress
     from kane_dynamics.symbolic.program import Operations
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "kane_dynamics.dynamics": ("Dynamics",),

@@ -4,6 +4,7 @@
     ros2 launch kane_dynamics dynamics.launch.py urdf:=ur.xacro xacro_args:="name:=ur ur_type:=ur5"
     ros2 launch kane_dynamics dynamics.launch.py urdf:=panda.urdf namespace:=left config:=left.yaml
     ros2 launch kane_dynamics dynamics.launch.py torque_trajectory:=/arm_controller/joint_trajectory
+    ros2 launch kane_dynamics dynamics.launch.py urdf:=panda.urdf respawn:=false
 
 Other topics are remapped as those of every node are: with SetRemap in a launch file that includes
 this one.
@@ -24,6 +25,9 @@ from kane_dynamics.robot.xacro import read_arguments
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 CONFIG = Path(__file__).resolve().parent.parent / "config" / "dynamics.yaml"
+
+RESPAWN_DELAY = 1.0
+"""Seconds after which a node that ended by itself is started again."""
 
 TOPICS = {
     "joint_states": "Topic on which joint states come",
@@ -60,6 +64,11 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument(
                 "use_sim_time", default_value="false", description="Whether to follow /clock"
             ),
+            DeclareLaunchArgument(
+                "respawn",
+                default_value="true",
+                description="Whether the node is started again when it has ended by itself",
+            ),
             *(
                 DeclareLaunchArgument(argument_of(topic), default_value=topic, description=what)
                 for topic, what in TOPICS.items()
@@ -88,6 +97,8 @@ def dynamics_node(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             parameters=parameters,
             remappings=[(topic, name) for topic, name in names.items() if name != topic],
             output="screen",
+            respawn=truth("respawn", value("respawn")),
+            respawn_delay=RESPAWN_DELAY,
         )
     ]
 
@@ -117,6 +128,13 @@ def parameter_file(path: str) -> str:
     if not Path(path).is_file():
         raise ArgumentError(f"config: {path!r} is no file, expected the path of a parameter file")
     return path
+
+
+def truth(argument: str, word: str) -> bool:
+    """What true or false stands for."""
+    if word.lower() not in ("true", "false"):
+        raise ArgumentError(f"{argument} is {word!r}, expected true or false")
+    return word.lower() == "true"
 
 
 def use_sim_time() -> ParameterValue:

@@ -5,6 +5,7 @@ setup.py). What the build needs besides a C++ compiler is installed into the sam
 machine with a ROS distribution, use colcon instead.
 
     .venv/bin/python scripts/build_interfaces.py
+    .venv/bin/python scripts/build_interfaces.py --with-tests    # those of the tests, too
 """
 
 import fcntl
@@ -18,14 +19,43 @@ import sysconfig
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
-PACKAGE = "kane_dynamics_interfaces"
-SOURCE = Path(__file__).resolve().parent.parent / PACKAGE
+ROOT = Path(__file__).resolve().parent.parent
 PREFIX = Path(sys.prefix)
-RECORD = PREFIX / "share" / PACKAGE / "built_from"
-WORKPLACE = PREFIX / f"build-{PACKAGE}"
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package of interfaces: the folder of its sources bears its name."""
+
+    source: Path
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
+    def record(self) -> Path:
+        """What it was built from, and the files installed."""
+        return PREFIX / "share" / self.name / "built_from"
+
+    @property
+    def workplace(self) -> Path:
+        return PREFIX / f"build-{self.name}"
+
+    @property
+    def comes_from_elsewhere(self) -> bool:
+        """Whether there is one that was not built here."""
+        return find_spec(self.name) is not None and not self.record.exists()
+
+
+OURS = Package(ROOT / "kane_dynamics_interfaces")
+# A ROS distribution has it, and Python wheels do not: of this one, tests need an action.
+OF_TESTS = Package(ROOT / "test" / "interfaces" / "control_msgs")
 
 # Generators and build tools of the ROS distribution Kilted, whose rclpy is version 9.
 RCLPY = "9."
@@ -56,11 +86,15 @@ class BuildError(Exception):
 
 
 def main() -> None:
+    options = sys.argv[1:]
+    if options not in ([], ["--with-tests"]):
+        sys.exit(f"build_interfaces: got {' '.join(options)}, expected nothing or --with-tests.")
     try:
         check_environment()
         with one_builder_at_a_time():
-            if not is_built():
-                build()
+            provide(OURS)
+            if options and not OF_TESTS.comes_from_elsewhere:
+                provide(OF_TESTS)
     except BuildError as error:
         sys.exit(f"build_interfaces: {error}")
     except KeyboardInterrupt:
@@ -93,59 +127,64 @@ def version_of(distribution: str) -> str | None:
 
 @contextmanager
 def one_builder_at_a_time() -> Iterator[None]:
-    with (PREFIX / f".{PACKAGE}.lock").open("w") as lock:
+    with (PREFIX / f".{OURS.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def fingerprint() -> str:
+def fingerprint(package: Package) -> str:
     """A digest of all that the built files depend on."""
     digest = hashlib.sha256(f"{sys.version} {PREFIX}\n".encode())
     ros = (d for d in metadata.distributions() if d.metadata["Name"].startswith("ros-"))
     digest.update("\n".join(sorted(f"{d.metadata['Name']} {d.version}" for d in ros)).encode())
-    for path in (Path(__file__), *sorted(p for p in SOURCE.rglob("*") if p.is_file())):
+    for path in (Path(__file__), *sorted(p for p in package.source.rglob("*") if p.is_file())):
         digest.update(f"\n{path.name} {path.stat().st_size}\n".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-def is_built() -> bool:
+def provide(package: Package) -> None:
+    if not is_built(package):
+        build(package)
+
+
+def is_built(package: Package) -> bool:
     """Whether the installed files are whole and come from the present sources."""
-    if not RECORD.exists():
+    if not package.record.exists():
         return False
-    built_from, *files = RECORD.read_text().splitlines()
-    return built_from == fingerprint() and all(Path(file).exists() for file in files)
+    built_from, *files = package.record.read_text().splitlines()
+    return built_from == fingerprint(package) and all(Path(file).exists() for file in files)
 
 
-def build() -> None:
-    started = time.monotonic()
-    say(f"Building the ROS interfaces of {SOURCE.name} into {PREFIX} …")
+def build(package: Package) -> None:
+    started, workplace = time.monotonic(), package.workplace
+    say(f"Building the ROS interfaces of {package.name} into {PREFIX} …")
     check_compiler()
     cmake = install_tools()
-    built_from = fingerprint()
-    shutil.rmtree(WORKPLACE, ignore_errors=True)
-    WORKPLACE.mkdir()
+    built_from = fingerprint(package)
+    shutil.rmtree(workplace, ignore_errors=True)
+    workplace.mkdir()
     purelib = Path(sysconfig.get_path("purelib")).relative_to(PREFIX)
     run(
-        *(cmake, "-G", "Ninja", "-S", SOURCE, "-B", WORKPLACE, "-DCMAKE_BUILD_TYPE=Release"),
+        *(cmake, "-G", "Ninja", "-S", package.source, "-B", workplace),
         *(f"-DCMAKE_PREFIX_PATH={PREFIX}", f"-DCMAKE_INSTALL_PREFIX={PREFIX}"),
         *(f"-DPython3_EXECUTABLE={sys.executable}", f"-DPYTHON_INSTALL_DIR={purelib}"),
-        *("-DBUILD_TESTING=OFF", "-DPYTHON_ONLY=ON"),
+        *("-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF", "-DPYTHON_ONLY=ON"),
     )
-    run(cmake, "--build", WORKPLACE)
-    remove_old_build()
-    run(cmake, "--install", WORKPLACE)
-    files = (WORKPLACE / "install_manifest.txt").read_text()
-    RECORD.write_text(f"{built_from}\n{files}\n")
-    shutil.rmtree(WORKPLACE)
-    say(f"Built the ROS interfaces in {time.monotonic() - started:.0f} s.")
+    run(cmake, "--build", workplace)
+    remove_old_build(package)
+    run(cmake, "--install", workplace)
+    files = (workplace / "install_manifest.txt").read_text()
+    package.record.write_text(f"{built_from}\n{files}\n")
+    shutil.rmtree(workplace)
+    say(f"Built them in {time.monotonic() - started:.0f} s.")
 
 
-def remove_old_build() -> None:
+def remove_old_build(package: Package) -> None:
     """Leave nothing of an interface that has been renamed or removed."""
-    if RECORD.exists():
-        files = RECORD.read_text().splitlines()[1:]
-        RECORD.unlink()
+    if package.record.exists():
+        files = package.record.read_text().splitlines()[1:]
+        package.record.unlink()
         for file in files:
             Path(file).unlink(missing_ok=True)
 

@@ -83,9 +83,9 @@ class TestBuild:
         (tmp_path / "scripts").mkdir()
         return Path(shutil.copy(SCRIPT, tmp_path / "scripts"))
 
-    def run(self, script, python=sys.executable, **environment):
+    def run(self, script, *options, python=sys.executable, **environment):
         return subprocess.run(
-            [python, script], capture_output=True, text=True, env=os.environ | environment
+            [python, script, *options], capture_output=True, text=True, env=os.environ | environment
         )
 
     def test_unchanged_interfaces_are_not_built_again(self, copy):
@@ -105,6 +105,21 @@ class TestBuild:
         done = self.run(copy, CXX="no-such-compiler -O2")
         assert done.returncode == 1
         assert "CXX=no-such-compiler" in done.stderr
+
+    def test_an_option_that_does_not_exist_is_named(self, copy):
+        done = self.run(copy, "--without-tests")
+        assert done.returncode == 1
+        assert done.stderr == (
+            "build_interfaces: got --without-tests, expected nothing or --with-tests.\n"
+        )
+
+    def test_interfaces_of_tests_are_built_only_when_asked_for(self, copy):
+        if not (Path(sys.prefix) / "share/control_msgs/built_from").exists():
+            pytest.skip("control_msgs was not built here")
+        shutil.copytree(ROOT / "test/interfaces", copy.parent.parent / "test/interfaces")
+        (copy.parent.parent / "test/interfaces/control_msgs/note.txt").touch()
+        assert self.run(copy, PATH="").returncode == 0
+        assert self.run(copy, "--with-tests", PATH="").returncode == 1
 
     def test_nothing_is_installed_outside_a_virtual_environment(self, copy):
         done = self.run(copy, python=Path(sys.base_prefix, "bin", "python3"))

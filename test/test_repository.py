@@ -28,13 +28,14 @@ MAY_IMPORT = {
     "symbolic": {"errors"},
     "kane": {"errors", "robot", "symbolic"},
     "codegen": {"errors", "symbolic"},
+    "python_process": set(),
     "quantities": set(),
     "functions": ENGINE,
     # the simulation only for the method `simulate`, when it is called
     "dynamics": ENGINE | {"functions", "quantities", "simulation"},
     "loading": ENGINE | {"dynamics"},
-    "simulation": ENGINE | {"dynamics"},
-    "ros": ENGINE | {"dynamics", "loading", "simulation"},
+    "simulation": ENGINE | {"dynamics", "python_process"},
+    "ros": ENGINE | {"dynamics", "loading", "python_process", "simulation"},
     "__init__": ENGINE | {"dynamics", "loading", "quantities", "simulation"},
 }
 
@@ -102,7 +103,7 @@ def test_a_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     files = {path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*") if path.is_file()}
     expected = {name for name in files if "__pycache__" not in name}
     assert expected <= set(zipfile.ZipFile(wheel).namelist())
-    assert {Path(name).suffix for name in expected} == {".py", ".c", ".h", ".typed"}
+    assert {Path(name).suffix for name in expected} == {".py", ".c", ".h", ".typed", ".xml"}
 
 
 def test_a_wheel_holds_what_ros_looks_for(wheel: Path) -> None:

@@ -46,6 +46,11 @@ class Cache:
 
     directory: Path | None
 
+    @property
+    def writable(self) -> bool:
+        """Whether something can be stored."""
+        return self.directory is not None and os.access(self.directory, os.W_OK | os.X_OK)
+
     def read(self, key: str) -> bytes | None:
         """The content stored under a key; ``None`` when there is none that can be trusted."""
         if self.directory is None:

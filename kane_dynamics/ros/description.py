@@ -1,7 +1,8 @@
-"""Robot descriptions from the parameter or the topic into models, derived beside the executor."""
+"""Robot descriptions from the parameter or the topic into models, derived beside the node."""
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
 from collections.abc import Callable
@@ -13,9 +14,13 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
 
 from kane_dynamics.errors import KaneDynamicsError
+from kane_dynamics.ros.cdr import Malformed, read_string
+from kane_dynamics.ros.derivation import DerivationProcess, Overtaken
 from kane_dynamics.ros.faults import Fault, Faults
-from kane_dynamics.ros.model import Model, load_model
+from kane_dynamics.ros.garbage import settle
+from kane_dynamics.ros.model import Model, load_arguments, load_model
 from kane_dynamics.ros.parameters import Parameters
+from kane_dynamics.ros.topics import subscribe
 from kane_dynamics.ros.turns import short_turns
 
 LATCHED = QoSProfile(
@@ -38,8 +43,9 @@ class Outcome:
 class Description:
     """Derives a model for each new description; the newest one counts.
 
-    A thread derives; its outcome is handed over in the executor, through a guard condition. What
-    serves until then goes on serving.
+    A thread derives the first one. The next are derived in a process of their own: what serves
+    until then goes on serving, and nothing holds it up. Outcomes are handed over in the executor,
+    through a guard condition.
 
     Parameters
     ----------
@@ -57,6 +63,10 @@ class Description:
         What is being done, for the diagnostics.
     sentence : str
         Why the newest description gave no model; empty if it did.
+    topic : str
+        On which descriptions come.
+    silent : dict from str to float
+        Positions of joints, as the URDF calls them, that `lock` has locked.
     """
 
     def __init__(
@@ -71,17 +81,22 @@ class Description:
         self._parameters = parameters
         self._faults = faults
         self._ready, self._changed = ready, changed
-        self.activity = "waiting for a description on the topic robot_description"
+        self.topic = node.resolve_topic_name("robot_description")
+        self.activity = f"waiting for a description on the topic {self.topic}"
+        self.silent: dict[str, float] = {}
         self.sentence = ""
         self._newest = ""
         self._on_topic = ""
         self._serving = ""
         self._wanted: str | None = None
+        self._deriving = False
+        self._elsewhere = DerivationProcess()
         self._outcomes: list[Outcome] = []
         self._lock = threading.Condition()
         self._handover = node.create_guard_condition(self._hand_over)
         threading.Thread(target=self._work, name="derivation", daemon=True).start()
-        node.create_subscription(String, "robot_description", self._receive, LATCHED)
+        atexit.register(self._end)
+        subscribe(node, String, "robot_description", self._receive, LATCHED, raw=True)
         self.parameter_changed()
 
     def parameter_changed(self) -> None:
@@ -94,38 +109,67 @@ class Description:
         """Derive a model, unless that of this description serves, or is on its way."""
         if description == self._newest and not self.sentence:
             return
+        if description != self._newest:
+            self.silent = {}
         self._newest, self.sentence = description, ""
         if description == self._serving:
             self.activity = ""
             self._changed()
             return
+        self._begin(description)
+
+    def lock(self, joints: dict[str, float]) -> None:
+        """Derive the newest description anew, with more joints locked at some positions."""
+        self.silent = {**self.silent, **joints}
+        self._serving = ""
+        self._begin(self._newest)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there was no description yet."""
+        return not self._newest
+
+    def _begin(self, description: str) -> None:
         self.activity = "deriving the equations of a new description"
         self._changed()
         with self._lock:
             self._wanted = description
+            if self._deriving:
+                self._elsewhere.overtake()
             self._lock.notify()
 
-    def _receive(self, message: String) -> None:
-        if message.data.strip():
-            self._on_topic = message.data
+    def _receive(self, data: bytes) -> None:
+        try:
+            description = read_string(data)
+        except Malformed as error:
+            self._faults.record(Fault(CAUSE, str(error)))
+            return
+        if description.strip():
+            self._on_topic = description
         if self._parameters.values.robot_description:
             self._logger.info(
                 "A description on the topic robot_description is not used, because the parameter "
                 "robot_description holds one.",
                 once=True,
             )
-        elif not message.data.strip():
+        elif not description.strip():
             self._faults.record(Fault(CAUSE, "the description is empty, expected a URDF"))
         else:
-            self._derive(message.data)
+            self._derive(description)
 
     # ------------------------------------------------------------------------ in the thread
     def _work(self) -> None:
         while True:
             with self._lock:
+                self._deriving = False
                 self._lock.wait_for(lambda: self._wanted is not None)
                 description, self._wanted = str(self._wanted), None
-            outcome = self._outcome(description)
+                self._deriving = True
+                self._elsewhere.begin()
+            try:
+                outcome = self._outcome(description)
+            except Overtaken:
+                continue
             with self._lock:
                 self._outcomes.append(outcome)
             try:
@@ -138,12 +182,29 @@ class Description:
         model, sentence = None, ""
         try:
             with short_turns():
-                model = load_model(description, self._parameters.values)
+                model = self._model(description)
         except KaneDynamicsError as error:
             sentence = str(error)
+        except Overtaken:
+            raise
         except Exception as error:  # whatever a description provokes, the thread goes on
             sentence = f"the description could not be used: {type(error).__name__}: {error}"
         return Outcome(description, model, sentence, time.monotonic() - began)
+
+    def _model(self, description: str) -> Model:
+        settings = self._parameters.values
+        if self._serving:
+            return self._elsewhere.model(load_arguments(description, settings, self.silent))
+        model = load_model(
+            description, settings, self.silent
+        )  # nothing serves that would be held up
+        settle()
+        return model
+
+    def _end(self) -> None:
+        """Leave no process behind."""
+        self._elsewhere.overtake()
+        self._elsewhere.close()
 
     # ---------------------------------------------------------------------- in the executor
     def _hand_over(self) -> None:

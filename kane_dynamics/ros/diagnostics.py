@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 
-from kane_dynamics.ros.effort_gate import Gate
+from kane_dynamics.ros.topics import publish
 
 if TYPE_CHECKING:
     from kane_dynamics.ros.node import DynamicsNode
@@ -31,7 +31,7 @@ class Diagnostics:
 
     def __init__(self, node: DynamicsNode) -> None:
         self._node = node
-        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._publisher = publish(node, DiagnosticArray, "/diagnostics", 10)
         self._faults_before = 0
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(PERIOD, self._report_periodically, clock=steady)
@@ -82,17 +82,18 @@ class Diagnostics:
         if self._node.model is None:
             return WARN, "not looked at until there is a model", values
         if missing:
-            return WARN, "some joints have not been named by any joint state yet", values
+            return WARN, self._node.silence.sentence, values
         if stale:
             return WARN, f"some joints have not been named for {timeout:g} s", values
         return OK, "all joints are known", values
 
     def _effort_commands(self) -> Report:
-        gate = self._node.commands.gate
-        state = Gate.CLOSED if gate is None else gate.state
-        if gate is not None and state is Gate.TRIPPED:
-            return ERROR, f"fell silent: {gate.sentence}", {"state": state.value}
-        return OK, "commanded" if state is Gate.OPEN else "not enabled", {"state": state.value}
+        state, reason, commanding = self._node.commands.told
+        values = {"state": state, "reason": reason, "commanding": commanding}
+        commander = self._node.commands.commander
+        if commander is not None and commander.tripped and commander.enabled:
+            return ERROR, f"tripped: {reason}", values
+        return OK, "commanded" if self._node.commands.enabled else "not enabled", values
 
     def _faults(self) -> Report:
         faults = self._node.faults
@@ -110,7 +111,7 @@ def model_values(node: DynamicsNode) -> dict[str, str]:
     dynamics = node.model.dynamics
     values = {
         "robot": dynamics.robot.name,
-        "joints": ", ".join(dynamics.joint_names),
+        "joints": ", ".join(node.model.joint_names),
         "backend": node.model.backend,
     }
     for name, operations in node.model.operations.items():

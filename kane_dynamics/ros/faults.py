@@ -1,15 +1,18 @@
-"""What was wrong with messages: one sentence each, logged with a throttle, counted per cause."""
+"""What was wrong with messages: one sentence each, counted per cause, logged once in a while."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from typing import Any
 
 THROTTLE = 5.0
-"""Seconds between two log entries of the same cause."""
+"""Seconds between two log entries of the same kind: of a cause, and alike but for numbers."""
 
 _LONGEST = 300
+_MOST_KINDS = 16  # of a cause; what comes beyond them, as from random messages, counts as one
+_NUMBER = re.compile(r"(?<![\w.])[-+]?(\d[\d.]*(e[-+]?\d+)?|nan|inf)(?!\w)")
 
 
 class Fault(Exception):
@@ -44,21 +47,23 @@ class Faults:
 
     def __init__(self, logger: Any) -> None:
         self._logger = logger
-        self._logged: dict[str, tuple[float, int]] = {}
+        self._logged: dict[str, dict[str, tuple[float, int]]] = {}
         self.counts: Counter[str] = Counter()
         self.latest: Fault | None = None
 
     def record(self, fault: Fault) -> None:
-        """Count a fault; log it, unless one of the same cause was logged just now."""
+        """Count a fault; log it, unless one of the same kind was logged just now."""
         cause = fault.cause
         self.counts[cause] += 1
         self.latest = fault
         now = time.monotonic()
-        before, silent = self._logged.get(cause, (-THROTTLE, 0))
+        kinds = self._logged.setdefault(cause, {})
+        kind = _kind(fault.sentence, kinds, now)
+        before, silent = kinds.get(kind, (-THROTTLE, 0))
         if now - before < THROTTLE:
-            self._logged[cause] = (before, silent + 1)
+            kinds[kind] = (before, silent + 1)
             return
-        self._logged[cause] = (now, 0)
+        kinds[kind] = (now, 0)
         more = f" ({silent} more of this kind since the last such message)" if silent else ""
         self._logger.warning(f"{cause}: {fault.sentence}{more}")
 
@@ -66,3 +71,13 @@ class Faults:
     def total(self) -> int:
         """Number of faults since the start."""
         return sum(self.counts.values())
+
+
+def _kind(sentence: str, known: dict[str, tuple[float, int]], now: float) -> str:
+    """The sentence without its numbers; empty if there are too many others to remember it."""
+    kind = _NUMBER.sub("#", sentence)
+    if kind in known or len(known) < _MOST_KINDS:
+        return kind
+    for each in [each for each, (logged, _) in known.items() if now - logged >= THROTTLE and each]:
+        del known[each]
+    return kind if len(known) < _MOST_KINDS else ""

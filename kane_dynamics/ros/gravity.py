@@ -6,15 +6,15 @@ import time
 
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
 
-from kane_dynamics.ros.arrays import message_array
 from kane_dynamics.ros.faults import Faults
+from kane_dynamics.ros.joint_state_bytes import EffortMessage
 from kane_dynamics.ros.joint_states import JointStates
 from kane_dynamics.ros.limits import torques_of, within_limits
 from kane_dynamics.ros.model import Array, Model
 from kane_dynamics.ros.parameters import Parameters
 from kane_dynamics.ros.timing import Timing
+from kane_dynamics.ros.topics import publish
 
 
 class GravityCompensation:
@@ -30,17 +30,17 @@ class GravityCompensation:
     def __init__(self, node: Node, parameters: Parameters, faults: Faults) -> None:
         self._parameters = parameters
         self._faults = faults
-        self._publisher = node.create_publisher(JointState, "~/gravity_torques", 10)
-        self._message = JointState()
+        self._publisher = publish(node, JointState, "~/gravity_torques", 10)
+        self._message = EffortMessage(())
         self.timing = Timing()
 
     def use(self, model: Model) -> None:
         """Serve another model."""
         self._model = model
-        self._message = JointState(name=list(model.joint_names))
+        self._message = EffortMessage(model.joint_names)
 
-    def compensate(self, states: JointStates, header: Header) -> Array:
-        """Publish the torques at the present positions under the header of a joint state.
+    def compensate(self, states: JointStates) -> Array:
+        """Publish the torques at the present positions under the header of the latest joint state.
 
         Raises
         ------
@@ -52,8 +52,5 @@ class GravityCompensation:
         self.timing.add(time.perf_counter() - began)
         policy = self._parameters.values.limits
         torques = within_limits(torques, self._model, policy, self._faults)
-        message = self._message
-        message.header = header
-        message.effort = message_array(torques)
-        self._publisher.publish(message)
+        self._publisher.publish(self._message.written(states.stamp, states.frame_id, torques))
         return torques

@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 import numpy as np
-from sensor_msgs.msg import JointState
+from numpy.typing import NDArray
 
+from kane_dynamics.ros.cdr import Malformed
+from kane_dynamics.ros.differences import Differences
 from kane_dynamics.ros.faults import Fault, Unsafe
+from kane_dynamics.ros.joint_state_bytes import (
+    PREFIX,
+    ParsedState,
+    StateLayout,
+    is_big_endian,
+    read_state,
+)
 from kane_dynamics.ros.model import Array, Model
 from kane_dynamics.ros.names import repeated, shown
 from kane_dynamics.ros.stamps import SECOND
 
 CAUSE = "joint_states"
 NON_FINITE = "joint_states not finite"
+OUT_OF_ORDER = "joint_states out of order"
+
+SET_BACK = 0.5
+"""Seconds by which older stamps are out of order; by more, the clock of their sender was set."""
 
 # Orders of names: a robot has a few, a flood of random messages has many.
 _REMEMBERED = 32
 _LONGEST_REMEMBERED = 1000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Order:
     """How the entries of a message belong to the joints of the robot.
 
@@ -32,18 +44,16 @@ class Order:
     ----------
     entries, joints : index
         Entries of the message, and the joints of the robot that they are about.
+    differences : Differences
+        Velocities of these joints where messages carry none.
     moves : bool
         Whether there are any.
     """
 
     entries: Any
     joints: Any
+    differences: Differences
     moves: bool = True
-
-    def of(self, values: Any) -> Array:
-        """Values of a message, as far as they are about joints of the robot."""
-        array: Array = np.frombuffer(values)[self.entries]
-        return array
 
 
 _ALL = slice(None)
@@ -56,41 +66,63 @@ class JointStates:
     ----------
     positions, velocities : array (n,)
         Positions are NaN where no joint state has named the joint yet.
+    measured : array (n,) of bool
+        Which velocities joint states carry; the others are estimated from the positions.
     received : array (n,)
-        When each joint was named last, in s of `time.monotonic`.
+        When the middleware received what named each joint last, in s of `time.monotonic`.
     stamps : array (n,) of int
         Stamp of that message in ns; zero where it had none.
     complete : bool
         Whether every joint has been named.
+    stamp : bytes
+        Stamp of the latest message, as little-endian bytes.
+    frame_id : str
+        Frame of the latest message.
+    first : float
+        When joints of this model were named first, in s of `time.monotonic`; infinite if never.
+    ignored : set of str
+        Joints of the robot that were named, but do not move by themselves.
     """
 
     def __init__(self) -> None:
         self.names: tuple[str, ...] = ()
+        self.stamp, self.frame_id = bytes(8), ""
         self._use(())
 
     def _use(self, names: tuple[str, ...]) -> None:
         self.names = names
         self.positions = np.full(len(names), np.nan)
         self.velocities = np.zeros(len(names))
+        self.measured = np.zeros(len(names), bool)
         self.received = np.full(len(names), -np.inf)
         self.stamps = np.zeros(len(names), dtype=np.int64)
         self.complete = False
-        self._has_velocity = np.zeros(len(names), bool)
-        self._all_have_velocity = False
+        self._once_measured = np.zeros(len(names), bool)
+        self._all_measured = False
+        self._newest = 0  # of the stamps
+        self.first = np.inf
+        self.ignored: set[str] = set()
         self._orders: dict[tuple[str, ...], Order] = {}
-        self._latest_names: list[str] | None = None
-        self._latest_order = Order(_ALL, _ALL, False)
+        self._layouts: list[tuple[StateLayout, Order]] = []
+        self._latest: tuple[StateLayout, Order] | None = None
 
     def use(self, model: Model) -> None:
         """Serve another model; what is known of joints of the same name is kept."""
-        known = zip(self.names, self.positions, self.velocities, self.received, self.stamps)
+        kept = ("positions", "velocities", "measured", "received", "stamps", "_once_measured")
+        places = [
+            (model.index[name], k) for k, name in enumerate(self.names) if name in model.index
+        ]
+        new, old = np.array(places, dtype=np.intp).reshape(-1, 2).T
+        known = {name: getattr(self, name)[old] for name in kept}
         self._use(model.joint_names)
         self._model = model
-        for name, *state in known:
-            k = model.index.get(name)
-            if k is not None:
-                self.positions[k], self.velocities[k], self.received[k], self.stamps[k] = state
+        for name, values in known.items():
+            getattr(self, name)[new] = values
+        self._newest = int(self.stamps.max(initial=0))
+        self._all_measured = bool(self.measured.all())
         self.complete = not np.isnan(self.positions).any()
+        if np.isfinite(self.received).any():
+            self.first = time.monotonic()
 
     def missing(self) -> list[str]:
         """Joints that no joint state has named yet."""
@@ -101,66 +133,132 @@ class JointStates:
         late = (time.monotonic() - self.received > timeout) & ~np.isnan(self.positions)
         return [self.names[k] for k in np.flatnonzero(late)]
 
-    def update(self, message: JointState) -> bool:
+    def update(self, data: bytes, received: float) -> bool:
         """Take a message; whether it named a joint that moves.
+
+        Parameters
+        ----------
+        data : bytes
+            The message.
+        received : float
+            When the middleware received it, in s of `time.monotonic`.
 
         Raises
         ------
         Fault
             If the message cannot be used; then nothing of it is.
         """
-        names, position, velocity = message.name, message.position, message.velocity
-        if names != self._latest_names:
-            self._recall(names)
-        order, count = self._latest_order, len(names)
-        if len(position) != count or not {len(velocity), len(message.effort)} <= {0, count}:
-            raise _wrong_length(message)
-        positions = order.of(position)
-        velocities = order.of(velocity) if velocity else 0.0
-        # a sum is not finite if an entry is not: two of them cost less than a look at each entry
-        if not (isfinite(sum(position)) and isfinite(sum(velocity))):
-            self._check_finite("position", positions, order)
-            velocities = self._measured(velocities, order)
-            self._check_finite("velocity", velocities, order)
-        stamp = message.header.stamp
+        latest = self._latest
+        numbers = None if latest is None else latest[0].numbers(data)
+        if latest is None or numbers is None:
+            if is_big_endian(data):
+                data = _parsed(data).written()
+            latest, numbers = self._recall(data)
+        layout, order = latest
+        stamp = numbers[1] * SECOND + numbers[2]
         joints = order.joints
+        if stamp < self._newest and stamp:
+            self._check_order(stamp, received, joints)
+        positions = layout.positions(data)[order.entries]
+        # a sum is not finite if an entry is not, and costs less than a look at each entry
+        if layout.velocities and isfinite(sum(numbers)):
+            velocities = layout.velocities_in(data)[order.entries]
+            if not self._all_measured:
+                self._note_measured(joints, True)
+        else:
+            self._check_finite("position", positions, order)
+            velocities = self._completed(layout, data, order, positions, stamp, received)
         self.positions[joints] = positions
         self.velocities[joints] = velocities
-        if velocity and not self._all_have_velocity:
-            self._note_velocities(order, velocity)
-        self.received[joints] = time.monotonic()
-        self.stamps[joints] = stamp.sec * SECOND + stamp.nanosec
+        self.received[joints] = received
+        self.stamps[joints] = stamp
+        self._newest = stamp if stamp >= self._newest else int(self.stamps.max(initial=0))
+        self.stamp, self.frame_id = data[PREFIX - 8 : PREFIX], layout.frame_id
         if not self.complete:
+            if order.moves:
+                self.first = min(self.first, time.monotonic())
             self.complete = not np.isnan(self.positions).any()
         return order.moves
 
-    def _note_velocities(self, order: Order, given: Any) -> None:
-        """Remember which joints have had a velocity."""
-        self._has_velocity[order.joints] |= np.isfinite(order.of(given))
-        self._all_have_velocity = bool(self._has_velocity.all())
+    def _completed(
+        self,
+        layout: StateLayout,
+        data: bytes,
+        order: Order,
+        positions: Array,
+        stamp: int,
+        received: float,
+    ) -> Array:
+        """Velocities, estimated where there are none, or NaN that have never been anything else."""
+        joints = order.joints
+        estimated = order.differences.velocities_at(positions, stamp, received)
+        if not layout.velocities:
+            if self.measured.any():
+                self._note_measured(joints, False)
+            return estimated
+        given = layout.velocities_in(data)[order.entries]
+        never = np.isnan(given) & ~self._once_measured[joints]
+        velocities: Array = np.where(never, estimated, given)
+        self._check_finite("velocity", velocities, order)
+        self._note_measured(joints, ~never)
+        return velocities
 
-    def _measured(self, velocities: Any, order: Order) -> Any:
-        """Velocities, zero where they are NaN and always were: those are not measured."""
-        never = np.isnan(velocities) & ~self._has_velocity[order.joints]
-        return np.where(never, 0.0, velocities)
+    def _note_measured(self, joints: Any, measured: bool | NDArray[np.bool_]) -> None:
+        self.measured[joints] = measured
+        self._once_measured[joints] |= measured
+        self._all_measured = bool(self.measured.all())
 
     def _check_finite(self, what: str, values: Any, order: Order) -> None:
+        if isfinite(sum(values.tolist())):
+            return
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
             name = np.array(self.names)[order.joints][bad[0]]
             raise Unsafe(NON_FINITE, f"{what} of joint {name!s} is {values[bad[0]]}")
 
-    def _recall(self, names: Sequence[str]) -> None:
-        """Make the order of these names the latest one."""
-        key = tuple(names)
-        order = self._orders.get(key)
+    def _check_order(self, stamp: int, received: float, joints: Any) -> None:
+        """Refuse a state that is older than the one that is known, unless that is old, too."""
+        known = self.stamps[joints]
+        fresh = received - self.received[joints] < SET_BACK
+        late = np.where((known != 0) & fresh, known - stamp, 0)
+        if 0 < late.max() <= SET_BACK * SECOND:
+            raise Fault(
+                OUT_OF_ORDER,
+                f"a state came whose stamp is {late.max() / SECOND:.3g} s older than that of the "
+                "one before",
+            )
+
+    def _recall(self, data: bytes) -> tuple[tuple[StateLayout, Order], tuple[Any, ...]]:
+        """Layout and order of a message, from now on the latest ones, and its numbers."""
+        for known in self._layouts:
+            numbers = known[0].numbers(data)
+            if numbers is not None:
+                self._latest = known
+                return known, numbers
+        parsed = _parsed(data)
+        order = self._order_of(parsed.names)
+        count, lengths = len(parsed.names), {len(parsed.velocity), len(parsed.effort)}
+        if len(parsed.position) != count or not lengths <= {0, count}:
+            raise _wrong_length(parsed)
+        layout = parsed.layout
+        numbers = layout.numbers(data)
+        assert numbers is not None
+        self._latest = layout, order
+        if len(self._layouts) >= _REMEMBERED:
+            self._layouts.clear()
+        if count <= _LONGEST_REMEMBERED:
+            self._layouts.append(self._latest)
+        return self._latest, numbers
+
+    def _order_of(self, names: tuple[str, ...]) -> Order:
+        order = self._orders.get(names)
         if order is None:
-            order = self._order(key)
+            order = self._order(names)
             if len(self._orders) >= _REMEMBERED:
                 self._orders.clear()
-            if len(key) <= _LONGEST_REMEMBERED:
-                self._orders[key] = order
-        self._latest_names, self._latest_order = list(key), order
+            if len(names) <= _LONGEST_REMEMBERED:
+                self._orders[names] = order
+        return order
 
     def _order(self, names: tuple[str, ...]) -> Order:
         if not names:
@@ -169,6 +267,7 @@ class JointStates:
         if twice is not None:
             raise Fault(CAUSE, f"joint {twice!r} is named twice")
         index = self._model.index
+        self.ignored.update(self._model.other_joints.intersection(names))
         pairs = [(k, index[name]) for k, name in enumerate(names) if name in index]
         if not pairs and not any(name in self._model.other_joints for name in names):
             raise Fault(
@@ -177,15 +276,22 @@ class JointStates:
                 f"the robot has {shown(self.names)}",
             )
         if names == self.names:
-            return Order(_ALL, _ALL)
+            return Order(_ALL, _ALL, Differences(self._model.turns))
         entries, joints = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-        return Order(entries, joints, bool(pairs))
+        return Order(entries, joints, Differences(self._model.turns[joints]), bool(pairs))
 
 
-def _wrong_length(message: JointState) -> Fault:
+def _parsed(data: bytes) -> ParsedState:
+    try:
+        return read_state(data)
+    except Malformed as error:
+        raise Fault(CAUSE, str(error)) from None
+
+
+def _wrong_length(message: ParsedState) -> Fault:
     lengths = (len(message.position), len(message.velocity), len(message.effort))
     return Fault(
         CAUSE,
-        f"{len(message.name)} joints are named, but there are {lengths[0]} positions, "
+        f"{len(message.names)} joints are named, but there are {lengths[0]} positions, "
         f"{lengths[1]} velocities and {lengths[2]} efforts",
     )

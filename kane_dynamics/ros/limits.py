@@ -65,4 +65,4 @@ def beyond_limits(efforts: Array, model: Model) -> str:
 
 def clamped(efforts: Array, model: Model) -> Array:
     """Efforts, those beyond a limit at the limit."""
-    return np.clip(efforts, -model.effort_limits, model.effort_limits)
+    return np.minimum(np.maximum(efforts, -model.effort_limits), model.effort_limits)

@@ -6,12 +6,18 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM)
 
+LONGEST_LEAVE = 2.0
+"""Seconds that a robot has to come to rest in, before the node ends in any case."""
+
 _REMEDIES = {
     "rclpy": "source the setup file of a ROS distribution, or pip install 'kane_dynamics[ros]'",
-    "kane_dynamics_interfaces": "build it with colcon build, or python scripts/build_interfaces.py",
+    "kane_dynamics_interfaces": "in a workspace, build it with colcon build --base-paths src "
+    "src/kane_dynamics/kane_dynamics_interfaces, for colcon does not look inside a package for "
+    "another; elsewhere, with python scripts/build_interfaces.py",
 }
 """What to do about a package that is not there."""
 
@@ -29,6 +35,8 @@ def main(args: list[str] | None = None) -> int:
 class _Ending(threading.Thread):
     """Waits for a signal, and then ends ROS; before ROS has begun, the process.
 
+    A robot that is commanded is brought to rest before, and left with a torque that holds it.
+
     No signal is raised as an exception, which would end in a traceback wherever it came at a bad
     moment.
     """
@@ -37,6 +45,8 @@ class _Ending(threading.Thread):
         super().__init__(name="ending", daemon=True)
         self._lock = threading.Lock()
         self._begun = False
+        self.leave: Callable[[float], None] = lambda seconds: None
+        """Brings a robot that is commanded to rest, in at most so many seconds."""
         self._signals, write = os.pipe()
         os.set_blocking(write, False)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
@@ -50,6 +60,9 @@ class _Ending(threading.Thread):
         import rclpy
         from rclpy.signals import SignalHandlerOptions
 
+        from kane_dynamics.ros.middleware import make_room_for_large_answers
+
+        make_room_for_large_answers()
         with self._lock:
             rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
             self._begun = True
@@ -61,6 +74,7 @@ class _Ending(threading.Thread):
                 os._exit(0)
         import rclpy
 
+        self.leave(LONGEST_LEAVE)
         rclpy.try_shutdown()
 
 
@@ -89,7 +103,8 @@ def _run(args: list[str] | None, ending: _Ending) -> int:
         return _fail(error)
     try:
         node = DynamicsNode()
-        PromptExecutor(node, node.joint_states, node.failed).spin()
+        ending.leave = node.leave
+        PromptExecutor(node, node.joint_states, node.failed, node.beside).spin()
     except KaneDynamicsError as error:
         return _fail(error)
     except Exception:

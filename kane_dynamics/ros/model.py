@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,13 +13,20 @@ from numpy.typing import NDArray
 from kane_dynamics.dynamics import Dynamics
 from kane_dynamics.errors import ModelError
 from kane_dynamics.loading import load
-from kane_dynamics.ros.parameters import Settings
+from kane_dynamics.robot.urdf import read_urdf
+from kane_dynamics.ros.outside_names import SAME_NAMES, OutsideNames, outside_names
+from kane_dynamics.ros.settings import Settings
 from kane_dynamics.simulation.trajectory import trajectory_through
 from kane_dynamics.symbolic.program import Operations
 
 Array = NDArray[np.float64]
 
 NO_MODEL = "there is no model of the robot yet: try again later"
+
+FASTEST_TURNING, FASTEST_SLIDING = 6.3, 2.0
+"""Rad/s and m/s, of joints without velocity limit."""
+
+_ROUNDING = 1e-9  # N m s/rad or N m: less friction than that is none
 
 _ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
@@ -32,6 +40,7 @@ class Model:
     """
 
     dynamics: Dynamics
+    outside: OutsideNames = SAME_NAMES
 
     @cached_property
     def backend(self) -> str:
@@ -45,8 +54,8 @@ class Model:
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
-        """The order of all arrays."""
-        return self.dynamics.joint_names
+        """The order of all arrays; names are those in messages."""
+        return tuple(map(self.outside, self.dynamics.joint_names))
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -56,7 +65,8 @@ class Model:
     @cached_property
     def other_joints(self) -> frozenset[str]:
         """Joints of the robot that do not move by themselves."""
-        return frozenset(joint.name for joint in self.dynamics.robot.joints) - set(self.index)
+        joints = self.dynamics.robot.joints
+        return frozenset(self.outside(joint.name) for joint in joints) - set(self.index)
 
     @cached_property
     def floating(self) -> bool:
@@ -80,13 +90,35 @@ class Model:
 
     def _are(self, kind: str) -> NDArray[np.bool_]:
         robot = self.dynamics.robot
-        return np.array([robot.joint(name).kind == kind for name in self.joint_names])
+        return np.array([robot.joint(name).kind == kind for name in self.dynamics.joint_names])
+
+    @cached_property
+    def velocity_limits(self) -> Array:
+        """Largest velocities, infinite where the URDF gives none, or zero."""
+        limits = np.abs(self.dynamics.limits.velocity)
+        return np.where(limits > 0.0, limits, np.inf)
+
+    @cached_property
+    def usual_speeds(self) -> Array:
+        """Largest velocities, those of usual robots where the URDF gives none."""
+        usual = np.where(self.slides, FASTEST_SLIDING, FASTEST_TURNING)
+        return np.where(np.isfinite(self.velocity_limits), self.velocity_limits, usual)
+
+    def off(self, wanted: Array, positions: Array) -> Array:
+        """What positions lack to the wanted ones; whole turns of continuous joints do not count."""
+        lacking = wanted - positions
+        if self._any_turns:
+            turns = np.round(lacking / (2.0 * np.pi)) * (2.0 * np.pi)
+            lacking = lacking - np.where(self.turns, turns, 0.0)
+        return lacking
 
     def apart(self, positions: Array, others: Array) -> Array:
         """How far positions are from others; whole turns of continuous joints do not count."""
-        moved = positions - others
-        turns = np.round(moved / (2.0 * np.pi)) * (2.0 * np.pi)
-        return np.abs(moved - np.where(self.turns, turns, 0.0))
+        return np.abs(self.off(positions, others))
+
+    @cached_property
+    def _any_turns(self) -> bool:
+        return bool(self.turns.any())
 
     @cached_property
     def gravity(self) -> Any:
@@ -103,6 +135,36 @@ class Model:
             self.coordinates(positions), self.speeds(velocities), self.speeds(accelerations)
         )[..., 6:]
 
+    @cached_property
+    def friction(self) -> tuple[Array, Array]:
+        """Viscous and dry friction of the joints, as far as it is part of the efforts."""
+        rest = np.zeros(len(self.joint_names))
+        one, two = (self._odd(rest, rest + speed) for speed in (1.0, 2.0))
+        viscous, dry = two - one, 2.0 * one - two
+        return np.where(viscous > _ROUNDING, viscous, 0.0), np.where(dry > _ROUNDING, dry, 0.0)
+
+    def _odd(self, positions: Array, velocities: Array) -> Array:
+        """The part of efforts that a motion the other way has with the other sign: friction."""
+        there, back = (self.efforts(positions, v, 0.0 * v) for v in (velocities, -velocities))
+        return 0.5 * (there - back)
+
+    def rigid_efforts(self, positions: Array, velocities: Array, accelerations: Array) -> Array:
+        """Efforts that produce the accelerations where joints have no friction."""
+        efforts = self.efforts(positions, velocities, accelerations)
+        damping, dry = self.friction
+        if self._any_friction:
+            efforts = efforts - damping * velocities - dry * np.sign(velocities)
+        return efforts
+
+    @cached_property
+    def _any_friction(self) -> bool:
+        return bool(np.any(self.friction))
+
+    def mass_matrix(self, positions: Array) -> Array:
+        """Mass matrix (n, n) of the joints."""
+        matrix = self.dynamics.mass_matrix(self.coordinates(positions))
+        return matrix[6:, 6:] if self.floating else matrix
+
     def coordinates(self, positions: Array, base: Any = _ORIGIN) -> Array:
         """Coordinates q, with the pose of the base where it floats."""
         return _with_base(base, positions) if self.floating else positions
@@ -111,23 +173,71 @@ class Model:
         """Speeds u, with the twist of the base where it floats."""
         return _with_base(base, velocities) if self.floating else velocities
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process it is made anew; only the operations need not be counted again."""
+        return _remade, (self.dynamics, self.outside, self.operations)
 
-def load_model(description: str, settings: Settings) -> Model:
+
+def load_model(
+    description: str, settings: Settings, silent: Mapping[str, float] | None = None
+) -> Model:
     """The model of a robot description, with everything compiled that callbacks call.
+
+    Parameters
+    ----------
+    description : str
+        The URDF as text.
+    settings : Settings
+    silent : dict from str to float, optional
+        Positions of joints, as the URDF calls them, that are locked besides those of the settings.
 
     Raises
     ------
     KaneDynamicsError
         If the description is no URDF, or the settings do not fit the robot.
     """
+    return derived_model(load_arguments(description, settings, silent))
+
+
+def load_arguments(
+    description: str, settings: Settings, silent: Mapping[str, float] | None = None
+) -> dict[str, Any]:
+    """What `derived_model` takes, in terms that every process understands.
+
+    Raises
+    ------
+    ModelError
+        If the description is no URDF.
+    """
+    return {
+        "description": _text(description),
+        "settings": replace(settings, robot_description=""),
+        "silent": dict(silent or {}),
+    }
+
+
+def derived_model(arguments: dict[str, Any]) -> Model:
+    """The model for what `load_arguments` gives, warmed up.
+
+    Raises
+    ------
+    KaneDynamicsError
+        If the description is no robot, or the settings do not fit the robot.
+    """
+    settings, silent = arguments["settings"], arguments["silent"]
+    robot = read_urdf(arguments["description"])
+    names = [joint.name for joint in robot.joints]
+    outside = outside_names(names, settings.joint_prefix, settings.name_map)
+    moving = [outside.inside(name) for name in settings.joints]
+    locked = {outside.inside(name): at for name, at in settings.locked.items()}
     dynamics = load(
-        _text(description),
-        joints=settings.joints or None,
-        locked=settings.locked,
+        robot,
+        joints=[name for name in moving if name not in silent] or None,
+        locked={**locked, **silent},
         base=settings.base,
         gravity=settings.gravity,
         joint_friction=settings.joint_friction,
-        backend=settings.backend,  # type: ignore[arg-type]
+        backend=settings.backend,
         cache=settings.cache_dir or True,
     )
     for name in dynamics.joint_names:
@@ -137,8 +247,14 @@ def load_model(description: str, settings: Settings) -> Model:
                 f"joint {name!r} is {kind}, and joint states carry one position for each joint: "
                 "name the others in the parameter joints, and it is locked"
             )
-    model = Model(dynamics)
-    _warm_up(model)
+    model = Model(dynamics, outside)
+    warm_up(model)
+    return model
+
+
+def _remade(dynamics: Dynamics, outside: OutsideNames, operations: dict[str, Operations]) -> Model:
+    model = Model(dynamics, outside)
+    model.__dict__["operations"] = operations
     return model
 
 
@@ -149,8 +265,8 @@ def _text(description: str) -> str:
     return description
 
 
-def _warm_up(model: Model) -> None:
-    """Call once whatever a callback calls, so that none of them has to derive or compile."""
+def warm_up(model: Model) -> None:
+    """Call once whatever a callback calls, so that none of them has to derive, compile or load."""
     rest = np.zeros(len(model.joint_names))
     batch = np.zeros((2, len(rest)))
     model.gravity(rest)

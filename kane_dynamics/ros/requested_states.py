@@ -1,7 +1,8 @@
-"""States that requests name: of the joints, and of a floating base."""
+"""States that requests name: of the joints, of a floating base, and the pose of a link."""
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -113,3 +114,39 @@ def base_speeds(twist: Twist) -> Array:
 def _refuse_not_finite(field: str, values: Array) -> None:
     if not np.isfinite(values).all():
         raise Fault(CAUSE, f"{field} has numbers that are not finite: {values.tolist()}")
+
+
+# -------------------------------------------------------------------------------------------- links
+def link_asked_for(field: str, name: str, model: Model) -> str:
+    """The name of a link, if the robot has it.
+
+    Raises
+    ------
+    Fault
+        If it has not; the sentence names those that are spelled alike.
+    """
+    links = model.dynamics.link_names
+    if name in links:
+        return name
+    alike = get_close_matches(name, links, n=3)
+    which = f"did you mean {' or '.join(map(repr, alike))}?" if alike else f"it has {shown(links)}"
+    raise Fault(CAUSE, f"{field}: the robot has no link {name!r}: {which}")
+
+
+def pose_message(matrix: Array) -> Pose:
+    """A pose from its homogeneous matrix (4, 4); of the two quaternions that with w >= 0."""
+    (a, b, c), (d, e, f), (g, h, i) = matrix[:3, :3].tolist()
+    # Of this symmetric matrix the quaternion is the eigenvector to the largest value (Bar-Itzhack).
+    votes = (
+        (a - e - i, b + d, c + g, h - f),
+        (b + d, e - a - i, f + h, c - g),
+        (c + g, f + h, i - a - e, d - b),
+        (h - f, c - g, d - b, a + e + i),
+    )
+    x, y, z, w = np.linalg.eigh(np.array(votes))[1][:, -1].tolist()
+    sign = -1.0 if w < 0.0 else 1.0
+    pose = Pose()
+    pose.position.x, pose.position.y, pose.position.z = matrix[:3, 3].tolist()
+    orientation = pose.orientation
+    orientation.x, orientation.y, orientation.z, orientation.w = (sign * k for k in (x, y, z, w))
+    return pose

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-SHORT_TURN = 2e-4
+SHORT_TURN = 2e-5
 """Seconds after which Python's lock is handed to a thread that waits for it; by default 5e-3."""
 
 _usual = sys.getswitchinterval()

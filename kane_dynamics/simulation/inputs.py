@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.simulation.history import (
+    History,
     checked_array,
     checked_hold,
     checked_times,
@@ -88,6 +89,18 @@ class WrenchHistory:
         checked_hold("WrenchHistory", self.hold)
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "wrenches", wrenches)
+
+    def at(self, t: ArrayLike) -> Array:
+        """The wrench at a time, (6,), or at each of several, (N, 6).
+
+        >>> push = WrenchHistory([1.0, 1.1], [[50.0, 0, 0, 0, 0, 0], [0.0, 0, 0, 0, 0, 0]])
+        >>> push.at([0.0, 1.0, 1.1])[:, 0]
+        array([ 0., 50.,  0.])
+        """
+        times, wrenches = np.asarray(self.times), np.asarray(self.wrenches)
+        history = History(times, wrenches, linear=self.hold == "linear", early=False)
+        rows = [history.at(float(time), float(time)) for time in np.ravel(t)]
+        return np.reshape(rows, (*np.shape(t), 6))
 
 
 @dataclass(frozen=True, eq=False)

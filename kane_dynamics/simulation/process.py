@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 from collections.abc import Callable
-from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
 from kane_dynamics.dynamics import Dynamics
 from kane_dynamics.errors import KaneDynamicsError
+from kane_dynamics.python_process import PythonProcess
 from kane_dynamics.simulation.motion import Motion
 from kane_dynamics.simulation.watch import TURN, Cancel, Progress
 
@@ -19,16 +17,11 @@ ENOUGH = None
 """What is sent to a simulation that is no longer wanted."""
 
 
-class SimulationProcess:
-    """Runs simulations in another process, one at a time.
-
-    The process starts with the first of them and stays for the next, which then need not wait for
-    Python to import what it needs. It ends when it is closed, or when this process ends.
-    """
+class SimulationProcess(PythonProcess):
+    """Runs simulations in another process, one at a time."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._connection: Connection[Any, Any] | None = None
+        super().__init__("kane_dynamics.simulation.process:serve")
 
     def simulate(
         self,
@@ -52,7 +45,7 @@ class SimulationProcess:
         KaneDynamicsError
             As `Dynamics.simulate` does, or if the process dies.
         """
-        connection = self._connected()
+        connection = self.connected()
         try:
             connection.send((dynamics, options))
             answer = _answer(connection, progress, cancel)
@@ -65,28 +58,6 @@ class SimulationProcess:
         if isinstance(answer, Exception):
             raise answer
         return answer
-
-    def close(self) -> None:
-        """End the process, at once."""
-        if self._connection is not None:
-            self._connection.close()
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-        self._connection = self._process = None
-
-    def _connected(self) -> Connection[Any, Any]:
-        if self._connection is None or self._process is None or self._process.poll() is not None:
-            self.close()
-            self._connection, theirs = Pipe()
-            with theirs:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-c", _child(theirs.fileno())],
-                    stdin=subprocess.DEVNULL,
-                    pass_fds=[theirs.fileno()],
-                    start_new_session=True,  # Ctrl-C is for this process, which then ends that one
-                )
-        return self._connection
 
 
 def _answer(
@@ -104,14 +75,6 @@ def _answer(
         if not isinstance(said, Progress):
             return said
         progress(said)
-
-
-def _child(descriptor: int) -> str:
-    """What the other process executes; it finds modules where this one does."""
-    return (
-        f"import sys; sys.path[:] = {sys.path!r}; "
-        f"from kane_dynamics.simulation.process import serve; serve({descriptor})"
-    )
 
 
 def serve(descriptor: int) -> None:

@@ -12,6 +12,8 @@ import pytest
 HERE = Path(__file__).parent
 DOMAINS = range(1, 100)
 
+collect_ignore = ["hardware"]  # it has no tests in it, and is not there to be imported by pytest
+
 
 def interfaces_are_built() -> bool:
     """Whether there is more of the interfaces than the folder with their sources."""
@@ -23,6 +25,8 @@ def interfaces_are_built() -> bool:
 
 if find_spec("rclpy") is None or not interfaces_are_built():
     collect_ignore_glob = ["test_*.py"]
+elif find_spec("control_msgs") is None:
+    collect_ignore = ["test_goals.py", "test_forwarding.py"]
 
 
 def pytest_report_header() -> str | None:
@@ -30,6 +34,8 @@ def pytest_report_header() -> str | None:
         return "tests of the ROS node are left out: rclpy is not installed"
     if not interfaces_are_built():
         return "tests of the ROS node are left out: kane_dynamics_interfaces is not built"
+    if find_spec("control_msgs") is None:
+        return "tests of goals are left out: there is no control_msgs"
     return None
 
 

@@ -34,11 +34,22 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 PATIENCE = 60.0  # s, for a machine that does other things too
 
 
+def _described(file: str) -> Path:
+    """A URDF of the package example-robot-data."""
+    place = distribution("example-robot-data").locate_file("cmeel.prefix/share/example-robot-data")
+    (path,) = Path(str(place)).rglob(file)
+    return path
+
+
 def panda() -> tuple[Path, list[str]]:
     """The URDF of the Panda, and the joints of its arm."""
-    place = distribution("example-robot-data").locate_file("cmeel.prefix/share/example-robot-data")
-    (path,) = Path(str(place)).rglob("panda.urdf")
-    return path, [f"panda_joint{k}" for k in range(1, 8)]
+    return _described("panda.urdf"), [f"panda_joint{k}" for k in range(1, 8)]
+
+
+def ur10() -> tuple[Path, list[str]]:
+    """The URDF of the UR10, and its joints."""
+    places = ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
+    return _described("ur10_robot.urdf"), [f"{place}_joint" for place in places]
 
 
 def limited_arm(effort: float = 50.0, velocity: float = 10.0) -> str:
@@ -93,6 +104,10 @@ class Client(Node):
         self.watched: list[NodeProcess] = []
         self.status: dict[str, Any] = {}
         self.create_subscription(DiagnosticArray, "/diagnostics", self._diagnosed, 100)
+
+    def serve(self, node: Node) -> None:
+        """Serve another node, too, whenever this one waits."""
+        self._spinner.add_node(node)
 
     def _diagnosed(self, message: DiagnosticArray) -> None:
         for status in message.status:

@@ -1,5 +1,9 @@
 """The robot description: from the parameter or the topic, and replaced while the node serves."""
 
+import os
+import signal
+from pathlib import Path
+
 import numpy as np
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterValue
@@ -193,3 +197,53 @@ def test_the_node_answers_while_it_derives(graph: Graph) -> None:
     assert client.diagnosis("model").level == WARN
     assert client.enable().message == "there is no model of the robot yet: try again later"
     graph.wait_until_serving()
+
+
+def test_a_newer_description_overtakes_one_that_is_being_derived(graph: Graph) -> None:
+    node = graph.start(None, ready=False, gravity=[0.3, 0.2, -9.7])  # with which nothing is cached
+    client = graph.client
+    descriptions = client.speak(String, "/robot_description", LATCHED)
+    descriptions.publish(String(data=TWO_LINK.read_text()))
+    graph.wait_until_serving()
+    descriptions.publish(String(data=panda()[0].read_text()))
+    client.until(lambda: children_of(node.process.pid), "the process that derives")
+    descriptions.publish(String(data=STANFORD.read_text()))
+    client.until(
+        lambda: client.diagnosis("model").hardware_id == "stanford_arm", "the Stanford Arm to serve"
+    )
+    assert "Serving panda" not in node.log
+    assert client.fault_count("robot_description") == 0
+
+
+def test_descriptions_are_served_when_the_process_that_derives_is_killed(graph: Graph) -> None:
+    node = graph.start(None, ready=False)
+    client = graph.client
+    client.until(lambda: client.diagnosis("model"), "the first report")
+    descriptions = client.speak(String, "/robot_description", LATCHED)
+    for robot in (TWO_LINK, STANFORD, TWO_LINK):
+        descriptions.publish(String(data=robot.read_text()))
+        client.until(
+            lambda name=robot.stem: client.diagnosis("model").hardware_id == name, "it to serve"
+        )
+        for child in children_of(node.process.pid):
+            os.kill(child, signal.SIGKILL)
+    assert client.fault_count("robot_description") == 0
+
+
+def test_the_node_ends_with_the_process_that_derives(graph: Graph) -> None:
+    node = graph.start(TWO_LINK, gravity=[0.4, 0.2, -9.7])
+    client = graph.client
+    value = ParameterValue(type=4, string_value=panda()[0].read_text())
+    request = SetParameters.Request(
+        parameters=[ParameterMessage(name="robot_description", value=value)]
+    )
+    client.call(SetParameters, "/kane_dynamics/set_parameters", request)
+    children = client.until(lambda: children_of(node.process.pid), "the process that derives")
+    assert graph.end(node) == 0
+    for child in children:
+        assert not Path(f"/proc/{child}").exists()
+
+
+def children_of(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(number) for task in tasks for number in task.read_text().split()]

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from threading import Event, Thread
-from time import sleep
+from time import monotonic, sleep, time_ns
 
 import pytest
 import rclpy
@@ -17,6 +17,7 @@ from std_msgs.msg import Float64, String
 from std_srvs.srv import SetBool
 
 from kane_dynamics.ros.executor import PromptExecutor
+from kane_dynamics.ros.reception import WINDOW, Reception
 
 WAIT_SET = rclpy_implementation.WaitSet
 
@@ -30,6 +31,7 @@ class Pair:
         self.node, self.client = (Node(name, context=self.context) for name in ("node", "client"))
         self.errors: list[Exception] = []
         self.served: list[float] = []
+        self.ages: list[float] = []
         self.more: list[bool] = []
         self.others: list[str] = []
         prompt = self.node.create_subscription(Float64, "prompt", self._serve, 100)
@@ -45,10 +47,11 @@ class Pair:
         self.until(lambda: self.numbers.get_subscription_count() > 0)
         self.until(lambda: self.words.get_subscription_count() > 0)
 
-    def _serve(self, message: Float64, more: bool = False) -> None:
+    def _serve(self, message: Float64, received: float = 0.0, more: bool = False) -> None:
         if message.data < 0:
             raise ValueError("negative")
         self.served.append(message.data)
+        self.ages.append(monotonic() - received)
         self.more.append(more)
 
     def _serve_other(self, message: String) -> None:
@@ -132,6 +135,20 @@ def test_tasks_that_wait_for_something_are_taken_up_again(pair: Pair) -> None:
     pair.until(lambda: results == [7])
 
 
+def test_tasks_that_tasks_create_are_executed_at_once(pair: Pair) -> None:
+    done: list[float] = []
+
+    def go_on(count: int) -> None:
+        done.append(monotonic())
+        if count:
+            pair.executor.create_task(go_on, count - 1)
+
+    began = monotonic()
+    pair.executor.create_task(go_on, 20)
+    pair.until(lambda: len(done) == 21)
+    assert done[-1] - began < 1.0, "which is less than the longest wait for each of them"
+
+
 def test_a_callback_is_told_whether_it_is_behind(pair: Pair) -> None:
     held, go_on = Event(), Event()
 
@@ -148,6 +165,7 @@ def test_a_callback_is_told_whether_it_is_behind(pair: Pair) -> None:
     go_on.set()
     pair.until(lambda: len(pair.served) == 5 and pair.others)
     assert pair.more == [True] * 4 + [False]
+    assert all(0.15 < age < 5.0 for age in pair.ages), "age counts from when they came"
 
 
 def test_with_an_unknown_version_of_rclpy_everything_takes_its_way(
@@ -165,6 +183,81 @@ def test_with_an_unknown_version_of_rclpy_everything_takes_its_way(
 
 def WaitSetOfAnotherVersion(*sizes: object) -> object:
     """As the executor of this package calls it, it is of another version; as rclpy does, not."""
-    if sys._getframe(1).f_globals["__name__"] == "kane_dynamics.ros.executor":
+    if sys._getframe(1).f_globals["__name__"] == "kane_dynamics.ros.waiting":
         raise TypeError("the wait set takes other arguments")
     return WAIT_SET(*sizes)
+
+
+# ------------------------------------------------------------------------------------- reception
+
+
+def info(sent: float, received: float, sender: bytes | None = b"a") -> dict[str, object]:
+    """What rclpy says about a message of so many seconds ago, by the clocks of both sides."""
+    now = time_ns()
+    gid = {} if sender is None else {"publisher_gid": {"data": sender}}
+    stamps = {
+        "source_timestamp": now - int(1e9 * sent),
+        "received_timestamp": now - int(1e9 * received),
+    }
+    return {**stamps, **gid}
+
+
+def age(reception: Reception, info: object) -> float:
+    return monotonic() - reception.time_of(info)
+
+
+@pytest.mark.parametrize("sender", [b"a", None])
+@pytest.mark.parametrize("offset", [0.0, 100.0, -100.0])  # of the clock of the sender
+def test_a_message_that_waited_anywhere_is_as_old_as_that(
+    offset: float, sender: bytes | None
+) -> None:
+    reception = Reception()
+    assert age(reception, info(offset + 0.001, 0.0, sender)) < 0.01
+    assert age(reception, info(offset + 0.301, 0.3, sender)) == pytest.approx(0.3, abs=0.01)
+    assert age(reception, info(offset + 0.601, 0.0, sender)) == pytest.approx(0.6, abs=0.01)
+    assert age(reception, info(offset + 0.001, 0.0, sender)) < 0.01
+
+
+def test_senders_may_have_different_clocks() -> None:
+    reception = Reception()
+    for sender, offset in ((b"a", 3.0), (b"b", -3.0), (b"a", 3.0)):
+        assert age(reception, info(offset, 0.0, sender)) < 0.01
+
+
+def test_a_clock_that_was_set_back_is_trusted_again_after_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reception, later = Reception(), 0.0
+    monkeypatch.setattr("kane_dynamics.ros.reception.time.monotonic", lambda: monotonic() + later)
+
+    def seconds_old(sent: float) -> float:
+        return monotonic() + later - reception.time_of(info(sent, 0.0))
+
+    assert seconds_old(0.0) < 0.01
+    assert seconds_old(2.0) == pytest.approx(2.0, abs=0.01)
+    for _ in range(3):
+        later += 1.01 * WINDOW
+        seconds_old(2.0)
+    assert seconds_old(2.0) < 0.01
+
+
+def test_messages_that_were_under_way_while_the_clock_was_set_back_make_no_other_old(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reception, back = Reception(), int(1e9)
+    assert age(reception, info(0.001, 0.0)) < 0.01
+    under_way, waiting = info(0.051, 0.0), info(0.101, 0.1)
+    monkeypatch.setattr("kane_dynamics.ros.reception.time.time_ns", lambda: time_ns() - back)
+    under_way["received_timestamp"] -= back
+    assert age(reception, under_way) == pytest.approx(0.05, abs=0.01)
+    assert age(reception, waiting) == pytest.approx(0.1, abs=0.01)
+    sent_since = info(0.001 + 1e-9 * back, 1e-9 * back)
+    assert age(reception, sent_since) < 0.01
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [None, {}, {"source_timestamp": 5}, {"source_timestamp": 0, "received_timestamp": 0}],
+)
+def test_without_times_a_message_came_just_now(nothing: object) -> None:
+    assert abs(age(Reception(), nothing)) < 0.01

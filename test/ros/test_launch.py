@@ -1,6 +1,7 @@
 """Launch files and the parameter file, as a user starts them."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
-from kane_dynamics.ros.parameters import Settings, checked
+from kane_dynamics.ros.settings import Settings, checked
 
 LAUNCH = """
 import sys
@@ -85,6 +86,11 @@ def launched(file: str, *words: str, log: Path) -> Iterator[subprocess.Popen[byt
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGINT)
         process.wait(PATIENCE)
+
+
+def started(log: Path) -> list[int]:
+    """Process ids of what a launch has started."""
+    return [int(pid) for pid in re.findall(r"process started with pid \[(\d+)\]", log.read_text())]
 
 
 def test_the_parameter_file_has_every_parameter_at_its_default() -> None:
@@ -191,6 +197,7 @@ def test_a_xacro_file_is_expanded_and_a_parameter_file_used(
         ((f"urdf:={ROOT / 'package.xml'}",), "package.xml: starts with <package>, expected <rob"),
         ((f"urdf:={TWO_LINK}", "config:=nowhere.yaml"), "config: 'nowhere.yaml' is no file"),
         ((f"urdf:={TWO_LINK}", "xacro_args:=a:=1"), "two_link_arm.urdf: takes no xacro arguments"),
+        ((f"urdf:={TWO_LINK}", "respawn:=twice"), "respawn is 'twice', expected true or false"),
         (("xacro_args:=a:=1",), "xacro_args is given without urdf"),
         (("xacro", "xacro_args:=knee:=bend"), "takes no argument 'knee', expected some of 'elbow'"),
         (("xacro", "xacro_args:=elbow=bend"), "'elbow=bend' is no argument, expected name:=value"),
@@ -205,6 +212,31 @@ def test_a_mistake_ends_the_launch_with_one_sentence(
     text = (tmp_path / "log").read_text()
     (line,) = [line for line in text.splitlines() if not line.startswith("[INFO]")]
     assert sentence in line
+
+
+@needs_launch
+def test_a_node_that_is_killed_is_started_again_and_serves(graph: Graph, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with launched("dynamics.launch.py", f"urdf:={TWO_LINK}", log=log):
+        graph.wait_until_serving()
+        for _ in range(2):
+            *_, killed = started(log)
+            os.kill(killed, signal.SIGKILL)
+            graph.client.until(lambda pid=killed: started(log)[-1] != pid, "a node started again")
+            graph.client.status.clear()
+            graph.wait_until_serving()
+    assert "process has finished cleanly" in log.read_text()
+
+
+@needs_launch
+def test_a_node_that_is_killed_stays_so_without_respawn(graph: Graph, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    words = (f"urdf:={TWO_LINK}", "respawn:=false")
+    with launched("dynamics.launch.py", *words, log=log) as process:
+        graph.wait_until_serving()
+        os.kill(started(log)[0], signal.SIGKILL)
+        process.wait(PATIENCE)
+    assert len(started(log)) == 1
 
 
 @needs_launch

@@ -1,21 +1,30 @@
 """Parameters: what may be set to what, at the start and while the node runs."""
 
-from dataclasses import fields
+from array import array
+from dataclasses import dataclass
 
 import pytest
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParameters
 from rclpy.parameter import Parameter
-from robot_graph import STANFORD, TWO_LINK, Graph
+from robot_graph import ROOT, STANFORD, TWO_LINK, Graph
 
 from kane_dynamics.errors import ArgumentError
-from kane_dynamics.ros.parameters import TABLE, Settings, checked
+from kane_dynamics.ros.parameter_file import parameter_file
+from kane_dynamics.ros.parameter_rows import parameter, rows_of
+from kane_dynamics.ros.settings import TABLE, Settings, checked
 
-NAMES = [entry.name for entry in TABLE]
+NAMES = list(TABLE)
 
 
-def test_the_table_and_the_settings_have_the_same_names() -> None:
-    assert sorted(NAMES) == sorted(field.name for field in fields(Settings))
+@dataclass(frozen=True)
+class Gains:
+    gains: tuple[float, ...] = parameter((), "Gains.", per_joint=True, unit="1/s", range=(0, 1e4))
+    weights: tuple[float, ...] = parameter((0.5,), "Weights.", per_joint=True)
+
+
+def test_the_parameter_file_is_what_the_table_gives() -> None:
+    assert (ROOT / "config" / "dynamics.yaml").read_text() == parameter_file()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -57,6 +66,46 @@ def test_whole_numbers_and_empty_lists_are_as_good_as_others() -> None:
     assert checked("joints", [""]) == checked("joints", None) == checked("joints", []) == ()
 
 
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        (100, (100.0,)),
+        (0.5, (0.5,)),
+        ([1, 2.5], (1.0, 2.5)),
+        (array("d", [3.0]), (3.0,)),
+        ([], ()),
+        (None, ()),
+        ([""], ()),
+    ],
+)
+def test_gains_are_one_number_or_a_list_of_them(given: object, value: tuple[float, ...]) -> None:
+    assert rows_of(Gains)["gains"].checked(given) == value
+
+
+def test_one_gain_for_all_joints_is_written_as_a_number() -> None:
+    rows = rows_of(Gains)
+    assert [row.written() for row in rows.values()] == [[], 0.5]
+    assert "One for all joints, or a list with one for each." in rows["gains"].sentences()[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "sentence"),
+    [
+        ("gains", -1, r"gains is -1, expected a number from 0 to 10000"),
+        ("gains", [1.0, -2.0], r"gains\[1\] is -2, expected a number from 0 to 10000"),
+        ("gains", [float("nan")], r"gains is nan, expected a number from"),
+        ("gains", float("inf"), r"gains is inf, expected a number from"),
+        ("gains", "stiff", r"gains is 'stiff', expected a number, or a list of numbers"),
+        ("gains", True, r"gains is True, expected a number"),
+        ("gains", [1.0, "2"], r"gains is '2', expected a number"),
+        ("weights", [1.0, float("nan")], r"weights\[1\] is nan, expected a finite number"),
+    ],
+)
+def test_wrong_gains_are_named(name: str, given: object, sentence: str) -> None:
+    with pytest.raises(ArgumentError, match=sentence):
+        rows_of(Gains)[name].checked(given)
+
+
 def test_locked_joints_have_positions() -> None:
     settings = Settings(locked_joints=("finger=0.02", "wrist", "tail = -1e-3"))
     assert settings.locked == {"finger": 0.02, "wrist": 0.0, "tail": -1e-3}
@@ -86,6 +135,18 @@ def test_a_node_with_a_wrong_parameter_does_not_start_and_says_why(
     assert "Traceback" not in node.log
 
 
+def test_parameters_that_do_not_exist_are_named_with_the_nearest_that_does(graph: Graph) -> None:
+    other = {"/elsewhere": {"publisher": {"depth": 3}}}
+    node = graph.start(
+        TWO_LINK, rte=50.0, weather="fine", use_sim_time=False, rate=60.0, qos_overrides=other
+    )
+    unknown = [line for line in node.log.splitlines() if "There is no parameter" in line]
+    assert [line.partition("There is no parameter ")[2] for line in unknown] == [
+        "rte: is rate meant?",
+        "weather.",
+    ]
+
+
 def test_parameters_can_be_read_described_and_set_within_their_ranges(graph: Graph) -> None:
     graph.start(STANFORD, rate=200, joints=[], locked_joints=["joint6=0.1"], gravity=[0, 0, -1])
     client = graph.client
@@ -96,7 +157,7 @@ def test_parameters_can_be_read_described_and_set_within_their_ranges(graph: Gra
     described = call(
         DescribeParameters, "describe_parameters", DescribeParameters.Request(names=NAMES)
     )
-    for entry, descriptor in zip(TABLE, described.descriptors):
+    for entry, descriptor in zip(TABLE.values(), described.descriptors):
         assert descriptor.description.startswith(entry.description)
         assert descriptor.read_only == entry.read_only
         ranges = [*descriptor.floating_point_range, *descriptor.integer_range]

@@ -94,6 +94,10 @@ def test_a_second_signal_changes_nothing(graph: Graph) -> None:
     ("package", "remedy"),
     [
         ("kane_dynamics_interfaces", "python scripts/build_interfaces.py"),
+        (
+            "kane_dynamics_interfaces",
+            "colcon build --base-paths src src/kane_dynamics/kane_dynamics_interfaces",
+        ),
         ("rclpy", "source the setup file of a ROS distribution"),
     ],
 )

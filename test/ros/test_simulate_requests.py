@@ -10,10 +10,10 @@ from geometry_msgs.msg import Wrench
 from robot_graph import PATIENCE, TWO_LINK, Graph, joint_state, trajectory
 from test_simulate import JOINTS, column, efforts, simulate, wrench
 
-from kane_dynamics.ros import simulating
 from kane_dynamics.ros.executor import PromptExecutor
 from kane_dynamics.ros.model import load_model
 from kane_dynamics.ros.node import DynamicsNode
+from kane_dynamics.ros.simulate import simulating
 from kane_dynamics_interfaces.msg import ExternalWrench
 from kane_dynamics_interfaces.srv import Simulate
 

@@ -34,6 +34,18 @@ def points(field: str, message: JointTrajectory) -> np.ndarray:
     return np.array([getattr(point, field) for point in message.points])
 
 
+def at_times(answer: JointTrajectory, times: np.ndarray) -> JointTrajectory:
+    """What an answer says at given times, among which it has points of its own."""
+    moments = [seconds_of(point.time_from_start) for point in answer.points]
+    places = [int(np.argmin(np.abs(np.subtract(moments, t)))) for t in times]
+    np.testing.assert_allclose([moments[k] for k in places], times, atol=1e-9)
+    return JointTrajectory(
+        header=answer.header,
+        joint_names=answer.joint_names,
+        points=[answer.points[k] for k in places],
+    )
+
+
 def test_a_complete_trajectory_is_answered_with_efforts_and_streamed_in_time(graph: Graph) -> None:
     graph.start(STANFORD, rate=50.0)
     arm, client = arm_of(STANFORD), graph.client
@@ -50,9 +62,17 @@ def test_a_complete_trajectory_is_answered_with_efforts_and_streamed_in_time(gra
     assert answer.header == sent.header
     assert answer.joint_names == names
     for field in ("positions", "velocities", "accelerations"):
-        np.testing.assert_array_equal(points(field, answer), points(field, sent))
-    expected = arm.inverse_dynamics(p[:, ::-1], v[:, ::-1], a[:, ::-1])[:, ::-1]
-    np.testing.assert_allclose(efforts_of(answer), expected, rtol=1e-12, atol=1e-12)
+        given = points(field, at_times(answer, times))
+        np.testing.assert_array_equal(given, points(field, sent))
+    moments = np.array([seconds_of(point.time_from_start) for point in answer.points])
+    np.testing.assert_allclose(moments, np.linspace(0.0, 1.0, 51), atol=1e-9)
+    along = trajectory_through(times, p, v, a).sample(moments)
+    np.testing.assert_allclose(points("positions", answer), along.positions, atol=1e-9)
+    states = (points(each, answer)[:, ::-1] for each in ("positions", "velocities"))
+    expected = arm.inverse_dynamics(*states, points("accelerations", answer)[:, ::-1])[:, ::-1]
+    bound = np.array([arm.limits.effort[arm.joint_names.index(name)] for name in names])
+    expected = np.clip(expected, -bound, bound)
+    np.testing.assert_allclose(efforts_of(answer), expected, rtol=1e-9, atol=1e-9)
 
     end = seconds_of(sent.header.stamp) + 1.0
     client.until(lambda: torques and seconds_of(torques[-1].header.stamp) >= end, "the end")
@@ -62,9 +82,14 @@ def test_a_complete_trajectory_is_answered_with_efforts_and_streamed_in_time(gra
     for each in torques:
         assert tuple(each.name) == arm.joint_names
         t = seconds_between(sent.header.stamp, each.header.stamp)
-        state = motion.sample(min(t, 1.0))
-        np.testing.assert_allclose(each.position, state.positions, atol=1e-9)
-        np.testing.assert_allclose(each.effort, arm.inverse_dynamics(*state), atol=1e-6)
+        # a busy machine may come between readings of the two clocks that stamps go through
+        near = motion.sample(np.clip(t + np.linspace(-0.01, 0.01, 2001), 0.0, 1.0))
+        k = int(np.abs(near.positions - each.position).max(axis=1).argmin())
+        np.testing.assert_allclose(each.position, near.positions[k], atol=1e-4)
+        wanted = arm.inverse_dynamics(*(values[k] for values in near))
+        limits = arm.limits.effort
+        expected = np.clip(wanted, -limits, limits)
+        np.testing.assert_allclose(each.effort, expected, rtol=0.02, atol=0.5)
     assert 30 <= len(torques) <= 52
 
 
@@ -104,12 +129,16 @@ def test_missing_velocities_come_from_a_spline_that_starts_where_the_joints_are(
     commands.publish(trajectory(JOINTS, times, p))
     client.until(lambda: answers, "the answer")
     motion = trajectory_through(times, p, start=Start(0.0, where, speed))
-    np.testing.assert_allclose(points("velocities", answers[0]), motion.velocities[1:], atol=1e-9)
-    np.testing.assert_allclose(
-        points("accelerations", answers[0]), motion.accelerations[1:], atol=1e-9
-    )
+    answer = at_times(answers[0], motion.times)
+    assert motion.times[0] == 0.0, "the first point of the answer is where the arm is"
+    for field in ("positions", "velocities", "accelerations"):
+        np.testing.assert_allclose(points(field, answer), getattr(motion, field), atol=1e-9)
     efforts = arm.inverse_dynamics(motion.positions, motion.velocities, motion.accelerations)
-    np.testing.assert_allclose(efforts_of(answers[0]), efforts[1:], atol=1e-9)
+    np.testing.assert_allclose(efforts_of(answer), efforts, atol=1e-9)
+    last = answers[0].points[-1]
+    assert seconds_of(last.time_from_start) > 2.0, "it still decelerates there"
+    assert not any((*last.velocities, *last.accelerations))
+    np.testing.assert_allclose(last.effort, arm.gravity(p[-1]), rtol=1e-9)
 
 
 def test_joints_that_are_not_in_a_trajectory_are_held_where_they_are(graph: Graph) -> None:
@@ -128,7 +157,8 @@ def test_joints_that_are_not_in_a_trajectory_are_held_where_they_are(graph: Grap
     client.until(lambda: answers, "the answer")
     assert answers[0].joint_names == ["joint2"]
     expected = arm.inverse_dynamics([[1.1, 0.2], [1.1, 0.4]], np.zeros(2), [[0.0, 1.0], [0, 0]])
-    np.testing.assert_allclose(efforts_of(answers[0]), expected[:, 1:], atol=1e-12)
+    answer = at_times(answers[0], np.array([0.0, 0.5]))
+    np.testing.assert_allclose(efforts_of(answer), expected[:, 1:], atol=1e-12)
     client.until(lambda: torques, "torques")
     assert torques[0].name == JOINTS
     assert torques[0].position[0] == 1.1
@@ -172,25 +202,29 @@ def test_a_trajectory_of_ten_thousand_points_is_answered(graph: Graph) -> None:
     answers = client.hear(JointTrajectory, ANSWERS, depth=1)
     commands = client.speak(JointTrajectory, "/joint_trajectory", 1)
     times = np.arange(10_000) * 0.001
-    phase = times[:, None] + np.arange(7)
-    p, v, a = 0.3 * np.sin(phase), 0.3 * np.cos(phase), -0.3 * np.sin(phase)
-    p[:, 3] -= 1.5
+    rate = 2.0 * np.pi / times[-1]  # it begins and ends at rest
+    phase, swing = rate * times[:, None], np.linspace(0.1, 0.3, 7)
+    p = swing * (1.0 - np.cos(phase)) + [0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.7]
+    v, a = swing * rate * np.sin(phase), swing * rate**2 * np.cos(phase)
     commands.publish(trajectory(names, times, p, v, a))
     client.until(lambda: answers, "the answer")
-    np.testing.assert_allclose(efforts_of(answers[0]), arm.inverse_dynamics(p, v, a), atol=1e-10)
+    complete = at_times(answers[0], times)
+    assert len(answers[0].points) == 10_001, "one at rest comes after them"
+    np.testing.assert_allclose(efforts_of(complete), arm.inverse_dynamics(p, v, a), atol=1e-10)
     commands.publish(trajectory(names, times, p))
     client.until(lambda: len(answers) == 2, "the answer of positions alone")
     inner = slice(10, -10)
-    np.testing.assert_allclose(points("velocities", answers[1])[inner], v[inner], atol=1e-3)
-    filled, complete = efforts_of(answers[1])[inner], efforts_of(answers[0])[inner]
-    np.testing.assert_allclose(filled, complete, atol=0.05)
+    filled = at_times(answers[1], times)
+    np.testing.assert_allclose(points("velocities", filled)[inner], v[inner], atol=1e-3)
+    np.testing.assert_allclose(efforts_of(filled)[inner], efforts_of(complete)[inner], atol=0.05)
 
 
 @pytest.mark.parametrize("policy", ["warn", "clamp", "reject"])
 def test_efforts_beyond_the_limits_are_treated_as_the_parameter_says(
     graph: Graph, policy: str
 ) -> None:
-    graph.start(limited_arm(effort=1.0), limits=policy)
+    """Needed are 9.9 N m, which is more than 6; and more than twice 6 to hold the arm level."""
+    graph.start(limited_arm(effort=6.0), limits=policy)
     client = graph.client
     answers = client.hear(JointTrajectory, ANSWERS)
     gravity = client.hear(JointState, "/kane_dynamics/gravity_torques")
@@ -198,22 +232,56 @@ def test_efforts_beyond_the_limits_are_treated_as_the_parameter_says(
     commands = client.speak(JointTrajectory, "/joint_trajectory")
     client.introduce(states, gravity, joint_state(JOINTS, UPRIGHT))
     still = np.zeros((1, 2))
-    commands.publish(trajectory(JOINTS, [0.1], [UPRIGHT], still, still))
+
+    def command(where: list[float]) -> None:
+        commands.publish(trajectory(JOINTS, [0.0], [where], still, still))
+
+    command(UPRIGHT)
     client.until(lambda: answers, "an answer within the limits")
-    wanted = arm_of(TWO_LINK).gravity([1.0, 0.3])
-    assert abs(wanted[0]) > 1.0
-    commands.publish(trajectory(JOINTS, [0.1], [[1.0, 0.3]], still, still))
-    states.publish(joint_state(JOINTS, [1.0, 0.3]))
-    client.until(lambda: client.fault_count("effort limits") >= 2, "two faults")
-    assert "beyond its effort limit of 1" in latest_fault(graph)
+    there, level = [0.8, 0.1], [0.0, 0.0]
+    wanted = arm_of(TWO_LINK).gravity(there)
+    assert 6.0 < wanted[0] < 12.0 < arm_of(TWO_LINK).gravity(level)[0]
+    command(there)
+    client.until(lambda: client.fault_count("limits") == 1, "the fault")
+    assert "needs 9.884 at 0 s, beyond its effort limit of 6" in latest_fault(graph)
+    command(level)
+    client.until(lambda: client.fault_count("limits") == 2, "another fault")
+    assert ("give the motion more time" in latest_fault(graph)) is (policy == "warn")
+    command(UPRIGHT)
+    count = {"warn": 3, "clamp": 4, "reject": 2}[policy]
+    client.until(lambda: len(answers) >= count, "the answers")
+    assert len(answers) == count
+    limited = np.clip(wanted, -6.0, 6.0)
+    if policy != "reject":
+        np.testing.assert_allclose(efforts_of(answers[1])[0], limited, rtol=1e-9)
+
+    states.publish(joint_state(JOINTS, there))
+    client.until(lambda: client.fault_count("effort limits") == 1, "a fault of gravity torques")
     states.publish(joint_state(JOINTS, UPRIGHT))
     client.until(lambda: gravity and max(map(abs, gravity[-1].effort)) < 1e-9, "torques at rest")
     if policy == "reject":
-        assert (len(answers), len(gravity)) == (1, 1)
+        assert len(gravity) == 1
     else:
-        expected = wanted if policy == "warn" else np.clip(wanted, -1.0, 1.0)
-        np.testing.assert_allclose(efforts_of(answers[1])[0], expected, rtol=1e-9)
+        expected = wanted if policy == "warn" else limited
         np.testing.assert_allclose(gravity[0].effort, expected, rtol=1e-9)
+
+
+def test_a_later_trajectory_starts_where_the_one_before_will_be(graph: Graph) -> None:
+    graph.start(TWO_LINK)
+    client = graph.client
+    answers = client.hear(JointTrajectory, ANSWERS)
+    commands = client.speak(JointTrajectory, "/joint_trajectory")
+    speeds, none = np.array([[0.1, 0.0]] * 2), np.zeros((2, 2))
+    begin, change = later(client, 10.0), later(client, 15.0)
+    ends = [[0.0, 0.0], [1.0, 0.0]]
+    commands.publish(trajectory(JOINTS, [0.0, 10.0], ends, speeds, none, begin))
+    client.until(lambda: answers, "the answer of the first")
+    commands.publish(trajectory(JOINTS, [5.0], [[0.0, 0.5]], stamp=change))
+    client.until(lambda: len(answers) == 2, "the answer of the second")
+    first = answers[1].points[0]
+    where = 0.1 * seconds_between(begin, change)
+    np.testing.assert_allclose(first.positions, [where, 0.0], atol=1e-5)
+    np.testing.assert_allclose(first.velocities, [0.1, 0.0], atol=1e-5)
 
 
 def test_the_rate_can_be_changed_while_a_trajectory_runs(graph: Graph) -> None:
@@ -271,5 +339,5 @@ def test_bad_trajectories_are_refused_and_counted_and_the_next_good_one_is_serve
     client.until(lambda: answers, "the answer of the good trajectory")
     client.until(lambda: client.fault_count("joint_trajectory") == len(BAD), "all faults counted")
     assert len(answers) == 1
-    assert node.log.count("joint_trajectory: ") == 1, "the log is throttled"
-    assert "the trajectory names no joint" in node.log
+    for words in ("the trajectory names no joint", "is named twice", "there is no joint 'elbow'"):
+        assert node.log.count(words) == 1, "each kind of fault is logged"

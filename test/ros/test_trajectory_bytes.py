@@ -1,17 +1,24 @@
 """Trajectories as bytes: read and written as rclpy does it, and whatever comes, nothing breaks."""
 
+import os
+import struct
 from array import array
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message, serialize_message
-from robot_graph import trajectory
+from robot_graph import Graph, joint_state, panda, trajectory
+from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from kane_dynamics.ros.commanded import read_commanded
 from kane_dynamics.ros.faults import Fault
-from kane_dynamics.ros.trajectory_bytes import FIELDS, Unusual, read_table, write_table
+from kane_dynamics.ros.middleware import PROFILE, make_room_for_large_answers
+from kane_dynamics.ros.trajectories.commanded import read_commanded
+from kane_dynamics.ros.trajectories.trajectory_bytes import FIELDS, Unusual, read_table, write_table
+from kane_dynamics.ros.trajectories.trajectory_message import read_message
 
 NAMES = (["a"], ["joint1", "joint2"], ["abc", "de", "f", "ghij", "klmno", "", "Ω7"])
 
@@ -68,8 +75,14 @@ def test_points_with_different_fields_are_no_table_but_read_all_the_same() -> No
         data = serialize_message(sent)
         with pytest.raises(Unusual):
             read_table(data)
-        answer: Any = read_commanded(data).answer(*np.zeros((3, 3, 2)))
-        assert [list(point.effort) for point in answer.points] == [[0.0, 0.0]] * 3
+        assert read_message(data) == sent
+        times, fields = np.array([0, 5, 3 * 10**9 + 7]), np.arange(24.0).reshape(4, 3, 2)
+        answer: Any = read_commanded(data).answer(times, fields)
+        assert (answer.header, answer.joint_names) == (sent.header, sent.joint_names)
+        for name, values in zip(FIELDS, fields):
+            assert [list(getattr(point, name)) for point in answer.points] == values.tolist()
+        last = answer.points[-1].time_from_start
+        assert (last.sec, last.nanosec) == (3, 7)
 
 
 def test_bytes_that_are_no_trajectory_are_refused_in_one_sentence_or_read_as_something() -> None:
@@ -84,6 +97,19 @@ def test_bytes_that_are_no_trajectory_are_refused_in_one_sentence_or_read_as_som
         assert "bytes came that are no trajectory" in said or not said
         refused += bool(said)
     assert 0 < refused < 5000
+
+
+def test_big_endian_trajectories_are_read_too() -> None:
+    body = struct.pack(">iI", 5, 6) + struct.pack(">I4s", 2, b"w\0") + struct.pack(">I", 1)
+    body += struct.pack(">I4s", 2, b"a\0") + struct.pack(">I", 1)  # one point
+    body += struct.pack(">I4xd", 1, 0.25) + struct.pack(">III", 0, 0, 0) + struct.pack(">iI", 7, 8)
+    answer: Any = read_commanded(b"\0\0\0\0" + body).answer(np.array([9]), np.zeros((4, 1, 1)))
+    for read in (read_message(b"\0\0\0\0" + body), answer):
+        assert (read.header.frame_id, read.joint_names) == ("w", ["a"])
+        assert (read.header.stamp.sec, read.header.stamp.nanosec) == (5, 6)
+    (point,) = read_message(b"\0\0\0\0" + body).points
+    assert list(point.positions) == [0.25]
+    assert (point.time_from_start.sec, point.time_from_start.nanosec) == (7, 8)
 
 
 @pytest.mark.parametrize("word", range(0, 80, 4))
@@ -101,3 +127,62 @@ def refusal(data: bytearray) -> str:
     except Fault as fault:
         return fault.sentence
     return ""
+
+
+# ----------------------------------------------------------------------------------- large answers
+
+# as joint_trajectory_controller subscribes: with Fast DDS that is one message, and not reliable
+SYSTEM_DEFAULT = QoSProfile(
+    depth=0, history=HistoryPolicy.SYSTEM_DEFAULT, reliability=ReliabilityPolicy.SYSTEM_DEFAULT
+)
+
+
+def test_long_trajectories_all_reach_a_controller_that_is_not_reliable(graph: Graph) -> None:
+    urdf, names = panda()
+    graph.start(urdf, joints=names)
+    client, answers = graph.client, []
+    client.create_subscription(
+        JointTrajectory,
+        "/kane_dynamics/torque_trajectory",
+        lambda data: answers.append(read_table(data)),
+        SYSTEM_DEFAULT,
+        raw=True,
+    )
+    gravity = client.hear(JointState, "/kane_dynamics/gravity_torques")
+    states = client.speak(JointState, "/joint_states")
+    commands = client.speak(JointTrajectory, "/joint_trajectory")
+    rest = joint_state(names, [0.0, -0.3, 0.0, -1.5, 0.0, 1.5, 0.7], np.zeros(7))
+    client.introduce(states, gravity, rest)
+    rest.header.stamp.sec = 0
+    counts = np.random.default_rng(8).integers(3000, 6001, 8)
+    for number, count in enumerate(counts):
+        times = 0.002 * np.arange(count)
+        shape, ones = 0.2 * np.array([1 - np.cos(times), np.sin(times), np.cos(times)]), np.ones(7)
+        p, v, a = (part[:, None] * ones for part in shape)
+        commands.publish(trajectory(names, times, p + rest.position, v, a))
+        client.until(
+            lambda number=number: len(answers) > number,
+            f"the answer to trajectory {number} of {count} points",
+            lambda: states.publish(rest),
+            period=0.002,
+        )
+    assert [len(answer.durations) for answer in answers] == list(counts)
+
+
+@pytest.mark.parametrize("told", ["", "FASTDDS_BUILTIN_TRANSPORTS", "ROS_DISCOVERY_SERVER", "file"])
+def test_what_a_user_tells_fast_dds_is_left_as_it_is(
+    told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in list(os.environ):
+        if name.startswith(("FASTDDS_", "FASTRTPS_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("FASTDDS_DEFAULT_PROFILES_FILE", "")  # so that it is removed afterwards
+    monkeypatch.delenv("FASTDDS_DEFAULT_PROFILES_FILE")
+    monkeypatch.chdir(tmp_path)
+    if told == "file":
+        (tmp_path / "DEFAULT_FASTDDS_PROFILES.xml").touch()
+    elif told:
+        monkeypatch.setenv(told, "UDPv4")
+    make_room_for_large_answers()
+    given = os.environ.get("FASTDDS_DEFAULT_PROFILES_FILE")
+    assert given == (None if told else str(PROFILE))

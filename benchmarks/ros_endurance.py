@@ -1,0 +1,118 @@
+"""Gravity torques at 1 kHz while the node does all else: ``python -m benchmarks endurance``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from benchmarks.report import machine, table
+from benchmarks.robots import PANDA
+from benchmarks.ros_disturber import heavier
+from benchmarks.ros_peer import ROOT, Peer, Turn
+
+DOMAIN = 97
+RATE = 1000.0
+LONGEST = 10e-3
+"""Seconds within which 99.9 % of the torques shall come."""
+SETTLED = 0.3
+"""Share of the time after which memory should be flat."""
+MEMORY_PERIOD = 5.0  # s
+
+HEAD = ("Panda at 1 kHz", "undisturbed", "disturbed", "goal")
+
+
+def main(words: Sequence[str]) -> None:
+    """Measure, and print the table."""
+    arguments = _arguments(words)
+    seconds, load = 60.0 * arguments.minutes, os.getloadavg()[0]
+    with _node() as peer:
+        print("joint states undisturbed, 10 s", file=sys.stderr)
+        calm, _ = _turn(peer, 10.0)
+        print(f"joint states disturbed, {arguments.minutes:g} min", file=sys.stderr)
+        with _disturbed(seconds / (arguments.swaps + 1)):
+            turn, memory = _turn(peer, seconds)
+    settled = [mb for t, mb in memory if t >= SETTLED * seconds]
+    print(f"{machine()}; {os.cpu_count()} cores, load {load:.1f} before\n")
+    print(table(HEAD, _rows(calm, turn, settled)))
+    gaps = np.sort(turn.round_trips)[-5:] * 1e3
+    print(f"\nLongest, ms: {', '.join(f'{gap:.1f}' for gap in gaps)}")
+    print(f"Memory, MB: {', '.join(f'{mb:.0f}' for _, mb in memory)}")
+
+
+def _arguments(words: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks endurance", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0, help="how long (10)")
+    parser.add_argument("--swaps", type=int, default=50, help="descriptions in that time (50)")
+    return parser.parse_args(words)
+
+
+@contextmanager
+def _node() -> Iterator[Peer]:
+    """A node that knows the Panda from the topic, with an empty cache."""
+    with tempfile.TemporaryDirectory() as place:
+        parameters = {"joints": list(PANDA.joints), "cache_dir": f"{place}/cache"}
+        file = Path(place) / "parameters.yaml"
+        file.write_text(json.dumps({"/**": {"ros__parameters": parameters}}))  # which is YAML
+        peer = Peer("kane_dynamics.ros.main", ["--params-file", str(file)], DOMAIN)
+        try:
+            peer.describe(heavier(0))
+            peer.wait_for_answer(_state())
+            yield peer
+        finally:
+            peer.end()
+
+
+@contextmanager
+def _disturbed(swap_period: float) -> Iterator[None]:
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(DOMAIN)}
+    command = [sys.executable, "-m", "benchmarks.ros_disturber", str(swap_period)]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()  # it is ready: what it took to start is not measured
+            time.sleep(1.0)
+            yield
+        finally:
+            process.kill()
+
+
+def _state() -> JointState:
+    (q,), (u,), *_ = PANDA.states(1)
+    names = list(PANDA.joints)
+    return JointState(name=names, position=q.tolist(), velocity=u.tolist(), effort=[0.0] * len(q))
+
+
+def _turn(peer: Peer, seconds: float) -> tuple[Turn, list[tuple[float, float]]]:
+    """What came of the joint states, and the memory over time."""
+    memory: list[tuple[float, float]] = []
+
+    def watch(number: int) -> None:
+        if number % round(RATE * MEMORY_PERIOD) == 0:
+            memory.append((number / RATE, peer.memory()))
+
+    turn = peer.send_states(_state(), RATE, seconds, watch)
+    return turn, [*memory, (seconds, peer.memory())]
+
+
+def _rows(calm: Turn, turn: Turn, settled: Sequence[float]) -> Iterator[tuple[str, ...]]:
+    yield "lost", f"{calm.lost} of {calm.sent}", f"{turn.lost} of {turn.sent}", "0"
+    for name, share in (("median", 50), ("99 %", 99), ("99.9 %", 99.9), ("longest", 100)):
+        both = [f"{1e3 * np.percentile(each.round_trips, share):.2f} ms" for each in (calm, turn)]
+        yield f"round trip, {name}", *both, f"≤ {1e3 * LONGEST:g} ms" if share == 99.9 else ""
+    growth = settled[-1] - settled[0]
+    yield "growth of memory, settled", "", f"{growth:.1f} of {settled[-1]:.0f} MB", "flat"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

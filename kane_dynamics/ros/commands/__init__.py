@@ -1,0 +1,1 @@
+"""What moves the robot: effort commands, and all that watches over them."""

@@ -1,0 +1,639 @@
+"""What is commanded at every joint state: the robot floats, holds, follows, or is brought to rest.
+
+A trip ends the motion, not the care: while joint states can be trusted, the robot is braked within
+its effort limits, and then held or let float. Where they cannot, it is braked as the model says
+that it moves on from the last good state, and the last command is the torque that holds it there.
+
+All times are whole nanoseconds of one clock, which the caller chooses and nobody sets back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+import numpy as np
+
+from kane_dynamics.errors import ArgumentError
+from kane_dynamics.ros.commands.bounds import Bounds
+from kane_dynamics.ros.commands.law import Gains, Law, per_joint
+from kane_dynamics.ros.commands.output import FADING, Output
+from kane_dynamics.ros.commands.references import Braking, Reference, Rest, Slowing, soonest
+from kane_dynamics.ros.commands.trust import Seen, Trust
+from kane_dynamics.ros.limits import clamped
+from kane_dynamics.ros.model import Array, Model
+from kane_dynamics.ros.settings import Settings
+from kane_dynamics.ros.stamps import SECOND
+from kane_dynamics.ros.trajectories.verdicts import Code, Verdict
+from kane_dynamics.simulation.trajectory import Sample
+
+TICK = 0.005
+"""Seconds between calls of `tick` while the robot moves."""
+
+_HARD, _SOFT = 0.9, 0.7
+"""Shares of the effort limits with which a fault and a request bring the robot to rest."""
+
+_AT_REST, _NEARLY_AT_REST = 0.01, 0.05  # shares of the usual speed
+_LONGEST_UNSEEN = 0.5  # s without joint states, after which nobody knows where the robot is
+_PAUSE, _PAUSE_PERIODS = 0.01, 4.0  # s, or periods, after which a motion goes on without a state
+_CATCH_UP = SECOND // 200  # ns without a command, while newer joint states are waiting
+_GAINS_LAST = SECOND // 50  # ns, for the inertia changes with the pose
+_CAUTIOUS_DELAY = 0.015  # s, for which gains are chosen after a jump
+_OF_LONGEST = 0.35  # share of the longest time without a command and with an old state, that counts
+_LET_SETTLE = 3 * SECOND // 10  # ns under feedback, before a robot that moved is left to itself
+_KEPT = ("_reference", "_after", "_period", "_lag", "_longest", "_stepped", "_came", "_cautious")
+_USUAL_PERIOD = 0.002  # s between joint states, until they have been seen
+_SLOWEST_PERIOD = 0.05  # s
+
+
+class State(Enum):
+    """What is being done."""
+
+    CLOSED = "closed"
+    FLOATING = "floating"
+    HOLDING = "holding"
+    FOLLOWING = "following"
+    BRAKING = "braking"
+    NOTHING = "nothing"
+    """Enabled, but joint states cannot be trusted, and the last command has gone out."""
+
+
+class Motion(Reference, Protocol):
+    """A motion that somebody wants, and that falls due at a time.
+
+    Attributes
+    ----------
+    withdrawn : bool
+        Whether it is not to be followed any more.
+    followed : bool
+        Whether it has been taken up; then it hears from here how that ends.
+    """
+
+    begin: int
+    withdrawn: bool
+    followed: bool
+
+    @property
+    def observer(self) -> object:
+        """Who sees how it is followed."""
+
+    @property
+    def trips(self) -> bool:
+        """Whether it is a fault if it cannot be followed."""
+
+    def judged(
+        self, now: int, wanted: Sample, positions: Array, velocities: Array
+    ) -> Verdict | None:
+        """The verdict of the one who wants it, if it is not to be followed any longer."""
+
+    def over(self, sentence: str) -> None:
+        """Tell the one who wants it that it is not followed any more, and why."""
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """What effort limits cost: the torque wanted of a joint that could not be commanded."""
+
+    joint: str
+    wanted: float
+    limit: float
+
+    def __str__(self) -> str:
+        return (
+            f"joint {self.joint!r} is commanded its limit of {self.limit:g}, "
+            f"where {self.wanted:.4g} is needed"
+        )
+
+
+class Commander:
+    """Torques of a robot at every joint state, from when it is enabled until it is disabled.
+
+    Parameters
+    ----------
+    model : Model
+    settings : Settings
+    due : callable
+        The motion that is due at a time in ns, None if none is.
+
+    Attributes
+    ----------
+    state : State
+    reason : str
+        Why the robot is being braked, or was.
+    tripped : bool
+        Whether something was wrong since it was enabled; then no motion is followed.
+    saturation : Saturation or None
+        What effort limits cost in the last command.
+    """
+
+    def __init__(
+        self, model: Model, settings: Settings, due: Callable[[int], Motion | None]
+    ) -> None:
+        self.model, self._settings, self._due = model, settings, due
+        self.state = State.CLOSED
+        self.reason = ""
+        self.tripped = False
+        self.saturation: Saturation | None = None
+        self._law = Law(model)
+        self._trust = Trust(model)
+        self._output = Output(model)
+        self._bounds = Bounds(model, 0.0, 0.0)
+        self._reference: Reference = Rest(np.zeros(len(model.joint_names)))
+        self._latest: tuple[Reference, int, Sample] = (self._reference, 0, self._reference.at(0))
+        self._motion: Motion | None = None
+        self._stopping: Motion | None = None
+        self._after = State.FLOATING
+        self._gains: Gains | None = None
+        self._cautious = False
+        self._damping: Array | float = 0.0
+        self._given: tuple[Array | None, Array | None, Array | None] = (None, None, None)
+        self._period, self._lag, self._longest = _USUAL_PERIOD, 0.0, 0.0
+        self._stepped = self._came = self._gained = 0
+        self.configure(settings, 0)
+
+    # --------------------------------------------------------------------------------- parameters
+    def configure(self, settings: Settings, now: int) -> None:
+        """Take other parameters over, without a jump of the torques.
+
+        Raises
+        ------
+        ArgumentError
+            If one of them has the wrong number of entries for this robot; then none is taken over.
+        """
+        given = tuple(per_joint(k, getattr(settings, k), self.model) for k in ("kp", "kd", "ki"))
+        damping = per_joint("float_damping", settings.float_damping, self.model)
+        rates = per_joint("effort_rate", settings.effort_rate, self.model)
+        bounds = Bounds(self.model, settings.position_margin, settings.velocity_margin)
+        before, self._settings = self._settings, settings
+        self._given, self._gains = given, None  # type: ignore[assignment]
+        self._bounds = bounds
+        self._damping = 0.0 if damping is None else damping
+        self._output.limit_rates(rates)
+        if self.state is not State.CLOSED:
+            if self._trust.last is not None:
+                bounds.begin(self._trust.last.positions)
+            self._output.fade(now)
+            if settings.idle != before.idle and self.state in (State.FLOATING, State.HOLDING):
+                self._idle()
+
+    # ------------------------------------------------------------------------ enabled and disabled
+    @property
+    def enabled(self) -> bool:
+        """Whether commands go out, or would if joint states could be trusted."""
+        return self.state is not State.CLOSED
+
+    @property
+    def blind(self) -> bool:
+        """Whether commands are due, and joint states cannot be trusted."""
+        return self.state is State.BRAKING and not self._trust.holds
+
+    def enable(self, seen: Seen, now: int) -> None:
+        """Command the robot from this state on.
+
+        Raises
+        ------
+        ArgumentError
+            If the state is too old or cannot be true, or the base is not fixed.
+        """
+        if self.model.floating:
+            raise ArgumentError(
+                "effort commands need a fixed base: joint states do not say where a floating one is"
+            )
+        sentence = self._trust.too_old(seen.times, now, self._settings.state_timeout)
+        sentence = sentence or self._trust.absurd(seen)
+        if not sentence and self.blind:
+            sentence = f"joint states cannot be trusted yet, try again in a moment: {self.reason}"
+        if sentence:
+            raise ArgumentError(sentence)
+        self.tripped = False
+        if self.state in (State.CLOSED, State.NOTHING):
+            self.reason, self._stepped, self._cautious = "", now, False
+            self._trust.begin(seen)
+            self._bounds.begin(seen.positions)
+            self._law.forget()
+            self._output.begin(self._still(seen.positions), now, self._settings.ramp_time)
+            self._idle()
+        elif self.state is State.BRAKING:
+            self._after = self._resting_state
+        elif self.state is not State.FOLLOWING:
+            self.reason = ""
+            self._output.fade(now)
+            self._idle()
+
+    def disable(self, now: int, why: str = "effort commands are switched off") -> None:
+        """Bring the robot to rest, leave it with a torque that holds it, and fall silent."""
+        if self.state is State.CLOSED:
+            return
+        if self.state is State.NOTHING or self._trust.last is None:
+            self._close()
+            return
+        self._leave(why)
+        self._after, self.reason = State.CLOSED, why
+        if self.state is not State.BRAKING:
+            self._brake(now, _SOFT)
+
+    def _close(self) -> None:
+        self.state, self.reason, self.tripped = State.CLOSED, "", False
+
+    def check_start(self, motion: Motion, now: int) -> None:
+        """Raise an ArgumentError if the robot is too far from where a motion begins that is due."""
+        last = self._trust.last
+        if last is not None and self._due(now) is None and motion.begin <= now:
+            sentence = self._too_far_off(motion, last.positions, now)
+            if sentence:
+                raise ArgumentError(sentence)
+
+    def stop_following(self, observer: object, now: int) -> bool:
+        """Come to rest along the path of what an observer sees; whether that is followed."""
+        followed = self._motion is not None and self._motion.observer is observer
+        if followed:
+            self.stop(now)
+        return followed
+
+    def wanted(self, now: int) -> Sample | None:
+        """Where the robot is wanted to be under feedback; None where it is not under feedback."""
+        if self.state in (State.HOLDING, State.FOLLOWING, State.BRAKING) and self._trust.holds:
+            return self._reference.at(now)
+        return None
+
+    def successor(self, model: Model, sentence: str, now: int) -> Commander:
+        """What goes on in this one's place for another model of the same joints, tripped."""
+        self.trip(sentence, now)
+        other = Commander(model, self._settings, self._due)
+        for name in ("state", "reason", "tripped", *_KEPT):
+            setattr(other, name, getattr(self, name))
+        if self.state is not State.CLOSED and self._trust.last is not None:
+            other._trust.begin(self._trust.last)
+            other._bounds.begin(self._trust.last.positions)
+            if not self._trust.holds:
+                other._trust.doubt(now)
+            other._output.begin(self._output.last, now, FADING)
+        return other
+
+    # ----------------------------------------------------------------------------- what is stopped
+    def trip(self, sentence: str, now: int) -> None:
+        """End the motion, because something is wrong."""
+        if self.state in (State.CLOSED, State.NOTHING):
+            return
+        self._leave(sentence)
+        if self._after is State.CLOSED and self.state is State.BRAKING:
+            return  # it ends anyway
+        again = self.tripped and self.state is State.BRAKING
+        if not self.tripped:
+            self.reason = sentence
+        self.tripped = True
+        self._after = State.HOLDING if self._settings.after_trip == "hold" else State.FLOATING
+        if not again:
+            self._brake(now, _HARD)
+
+    def doubt(self, sentence: str, now: int) -> None:
+        """Trust joint states no more for a while, and end the motion.
+
+        What is being braked for a fault already is braked on as it is, only unseen.
+        """
+        if self.state in (State.CLOSED, State.NOTHING):
+            return
+        self._trust.doubt(now)
+        self.trip(sentence, now)
+
+    def stop(self, now: int) -> None:
+        """Come to rest along the path, and hold; whoever wants the motion is told so when it is.
+
+        What is being brought to rest already comes to rest as it does.
+        """
+        if self.state in (State.CLOSED, State.NOTHING, State.BRAKING) or not self._trust.holds:
+            return
+        motion, self._motion, self._stopping = self._motion, None, self._motion
+        self._after = State.HOLDING
+        if not self.tripped:
+            self.reason = "stopped on request"
+        if motion is None:
+            self._brake(now, _SOFT)
+            return
+        motion.withdrawn = True
+        self._begin_braking(
+            soonest(lambda seconds: Slowing(motion, now, seconds), now, self.model, _SOFT)
+        )
+
+    def _brake(self, now: int, share: float) -> None:
+        """Come to rest from where the robot is."""
+        assert self._trust.last is not None
+        positions, velocities, _ = self._trust.last
+        if not self._trust.holds:
+            positions, velocities = self._unseen(self._trust.last, now)
+        if (np.abs(velocities) <= _AT_REST * self.model.usual_speeds).all():
+            velocities = np.zeros_like(velocities)
+        self._begin_braking(
+            soonest(lambda s: Braking(positions, velocities, now, s), now, self.model, share)
+            if velocities.any()
+            else Rest(positions)
+        )
+
+    def _begin_braking(self, reference: Reference) -> None:
+        self._reference = reference
+        self.state, self._gains = State.BRAKING, None
+
+    def _unseen(self, last: Seen, now: int) -> tuple[Array, Array]:
+        """Where the robot is that nobody sees: it moves on as it was commanded to."""
+        positions, velocities, times = last
+        seen = int(times.min())
+        seconds = (now - seen) / SECOND
+        still = np.zeros_like(velocities)
+        slow = (np.abs(velocities) <= _AT_REST * self.model.usual_speeds).all()
+        if slow or seconds > _LONGEST_UNSEEN:
+            return positions, still
+        if self.state is State.FLOATING:
+            left = np.maximum(1.0 - self._damping * seconds, 0.0)
+            return positions + 0.5 * (1.0 + left) * seconds * velocities, left * velocities
+        then, moved = self._reference.at(seen), self._reference.at(now)
+        return positions + moved.positions - then.positions, moved.velocities
+
+    def _leave(self, sentence: str) -> None:
+        """Follow what was followed no more."""
+        for motion in (self._motion, self._stopping):
+            if motion is not None:
+                motion.withdrawn = True
+                motion.over(sentence)
+        self._motion = self._stopping = None
+
+    # ---------------------------------------------------------------------------- at a joint state
+    def step(self, seen: Seen, now: int, more: bool = False) -> Array | None:
+        """Torques (n,) to command at a joint state; None if nothing is.
+
+        Parameters
+        ----------
+        more : bool
+            Whether newer joint states are waiting: then old ones mean nothing.
+        """
+        if self.state is State.CLOSED:
+            return None
+        sentence = self._trust.too_old(seen.times, now, self._settings.state_timeout)
+        if sentence:
+            return None if more else self._distrust(sentence, now)
+        if more and now - self._stepped < _CATCH_UP and self._trust.holds:
+            return None  # where the robot is will be known in a moment
+        gap = (now - self._stepped) / SECOND
+        self._note_timing(seen, now)
+        trusted = self._trust.holds
+        sentence = self._trust.take(seen, now)
+        if sentence:
+            self._cautious = True
+            return self._distrust(sentence, now)
+        if not self._trust.holds:
+            return self.tick(now)
+        if not trusted:  # it may be elsewhere than where the model took it to be
+            self._bounds.begin(seen.positions)
+            self._brake(now, _HARD)
+        elif gap > self._settings.state_timeout:
+            self.trip(f"no joint state was served for {gap:.3g} s", now)
+        return self._cared_for(seen, now)
+
+    def tick(self, now: int) -> Array | None:
+        """Torques to command without a joint state that can be trusted; None if nothing is."""
+        if self.state in (State.CLOSED, State.NOTHING):
+            return None
+        if self._trust.holds:
+            assert self._trust.last is not None
+            times = self._trust.last.times
+            sentence = self._trust.too_old(times, now, self._settings.state_timeout)
+            return self._distrust(sentence, now) if sentence else self._unseen_motion(now)
+        wanted = self._wanted(now, TICK)
+        resting = now >= self._reference.end
+        torques = self._law.still(wanted.positions) if resting else self._law.feedforward(wanted)
+        command = self._shaped(torques, wanted.positions, now, True)
+        if resting and self._output.settled:
+            if self._after is State.CLOSED:
+                self._close()
+            else:
+                self.state = State.NOTHING
+        return command
+
+    def _unseen_motion(self, now: int) -> Array | None:
+        """Torques of a motion whose joint states are late: it goes on as the model says.
+
+        So it does beyond its end, where it is held: the torques of its last deceleration would
+        drive the robot back.
+        """
+        moving = self.state in (State.FOLLOWING, State.BRAKING)
+        pause = max(_PAUSE, _PAUSE_PERIODS * self._period)
+        if not moving or now - self._stepped < pause * SECOND:
+            return None
+        wanted = self._wanted(now, TICK)
+        torques = self._law.feedforward(wanted) + self._law.integral
+        return self._shaped(torques, wanted.positions, now, True)  # no feedback makes up for a fade
+
+    def _wanted(self, now: int, until_next: float) -> Sample:
+        """State that is wanted now, with the mean acceleration while the next command acts.
+
+        That is from when it has come to the robot until the one after it has.
+        """
+        wanted, begin = self._now_wanted(now), now + round(self._lag * SECOND)
+        end = begin + round(until_next * SECOND)
+        before, after = self._reference.at(begin).velocities, self._reference.at(end).velocities
+        return Sample(wanted.positions, wanted.velocities, (after - before) / until_next)
+
+    def _now_wanted(self, now: int) -> Sample:
+        """State that is wanted now; it is asked for several times at a joint state."""
+        reference, then, wanted = self._latest
+        if reference is not self._reference or then != now:
+            wanted = self._reference.at(now)
+            self._latest = self._reference, now, wanted
+        return wanted
+
+    def _distrust(self, sentence: str, now: int) -> Array | None:
+        if self.state is State.NOTHING:
+            self._trust.doubt(now)
+        else:
+            self.doubt(sentence, now)
+        return self.tick(now)
+
+    def _cared_for(self, seen: Seen, now: int) -> Array | None:
+        """Torques at a state that can be trusted."""
+        seconds = min((now - self._stepped) / SECOND, _SLOWEST_PERIOD)
+        age = (now - int(seen.times.max())) / SECOND
+        self._longest = max(seconds + 2.0 * age, self._longest * (1.0 - seconds))
+        self._stepped = now
+        if isinstance(self._reference, Braking) and self._lost(seen, now):
+            self._brake(now, _HARD)
+        self._supervise(seen, now)
+        self._follow_due(seen, now)
+        if self._rests(seen, now):
+            if self._after is State.CLOSED:
+                return self._leave_behind(seen, now)
+            self._care_on(now)
+        if self.state is State.FLOATING:
+            torques = self._floating(seen)
+        else:
+            torques = self._tracking(seen, now, seconds)
+        return self._shaped(torques, seen.positions, now, self.state is State.BRAKING)
+
+    def _lost(self, seen: Seen, now: int) -> bool:
+        """Whether the robot is not where it is supposed to be while it is braked."""
+        wanted = self._now_wanted(now).positions
+        return self.state is State.BRAKING and bool(
+            (self.model.apart(seen.positions, wanted) > 0.1).any()
+        )
+
+    def _supervise(self, seen: Seen, now: int) -> None:
+        """Trip at limits of speed and position."""
+        sentence = self._bounds.too_fast(seen.velocities)
+        # what was tripped is held: to brake it anew would only hold it a little farther out
+        held = self.state is State.HOLDING and not self.tripped
+        if not sentence and (held or self.state is State.FOLLOWING):
+            sentence = self._bounds.too_far(seen.positions, seen.velocities)
+        if sentence and self.state is not State.BRAKING:
+            self.trip(sentence, now)
+
+    def _note_timing(self, seen: Seen, now: int) -> None:
+        """Learn how often joint states come, and how old they are."""
+        period, self._came = (now - self._came) / SECOND, now
+        if period < _SLOWEST_PERIOD:
+            self._period += 0.02 * (period - self._period)
+            self._lag += 0.02 * ((now - int(seen.times.max())) / SECOND - self._lag)
+
+    @property
+    def _delay(self) -> float:
+        """Seconds after which torques act: transport both ways, and until the next ones come.
+
+        Where these come irregularly, the longest time of late counts.
+        """
+        delay = max(self._period + 2.0 * self._lag, _OF_LONGEST * self._longest)
+        return max(delay, _CAUTIOUS_DELAY) if self._cautious else delay
+
+    # -------------------------------------------------------------------------------- what is due
+    def _follow_due(self, seen: Seen, now: int) -> None:
+        if self.tripped or self.state is State.BRAKING:
+            return
+        motion = self._due(now)
+        if motion is not None and motion is not self._motion and not motion.withdrawn:
+            self._take_up(motion, seen, now)
+        if self._motion is not None:
+            self._watch_over(self._motion, seen, now)
+
+    def _take_up(self, motion: Motion, seen: Seen, now: int) -> None:
+        """Follow another motion, if the robot is where that begins."""
+        sentence = self._too_far_off(motion, seen.positions, now)
+        if sentence:
+            motion.withdrawn = True
+            motion.over(sentence)
+            return
+        self._leave("another trajectory has taken its place")
+        self._motion, self._reference, self._gains = motion, motion, None
+        self.state, motion.followed = State.FOLLOWING, True
+
+    def _too_far_off(self, motion: Motion, positions: Array, now: int) -> str:
+        off = self.model.apart(motion.at(now).positions, positions)
+        worst, tolerance = int(off.argmax()), self._settings.start_tolerance
+        if off[worst] <= tolerance:
+            return ""
+        name = self.model.joint_names[worst]
+        return (
+            f"joint {name!r} is {off[worst]:.3g} from where the trajectory begins, "
+            f"start_tolerance is {tolerance:g}"
+        )
+
+    def _watch_over(self, motion: Motion, seen: Seen, now: int) -> None:
+        """End a motion that is done, or cannot be followed."""
+        wanted = self._now_wanted(now)
+        verdict = motion.judged(now, wanted, seen.positions, seen.velocities)
+        if verdict is None:
+            return
+        self._motion, motion.withdrawn = None, True
+        if verdict.code is Code.SUCCESSFUL:
+            self._rest_at(motion.at(max(now, motion.end + 1)).positions)
+        elif motion.trips:
+            self.trip(verdict.sentence, now)
+        else:
+            self.reason, self._after = verdict.sentence, State.HOLDING
+            self._brake(now, _HARD)
+
+    def _rest_at(self, positions: Array) -> None:
+        self._reference = Rest(positions)
+        floats = self._settings.control == "feedforward"
+        self.state = State.FLOATING if floats else State.HOLDING
+
+    def _rests(self, seen: Seen, now: int) -> bool:
+        """Whether the robot has been brought to rest, or has had long enough for it."""
+        late = now - self._reference.end
+        if self.state is not State.BRAKING or late < 0:
+            return False
+        if self._after is State.CLOSED and self._reference.end and late < _LET_SETTLE:
+            return False
+        slow = (np.abs(seen.velocities) <= _NEARLY_AT_REST * self.model.usual_speeds).all()
+        return bool(slow) or late > SECOND
+
+    def _care_on(self, now: int) -> None:
+        """Hold or let float a robot that was brought to rest."""
+        self.state, self._gains = self._after, None
+        self._reference = Rest(self._reference.at(now).positions)
+        if self._stopping is not None:
+            self._stopping.over("")
+            self._stopping = None
+        if not self.tripped:
+            self.reason = ""
+
+    def _leave_behind(self, seen: Seen, now: int) -> Array:
+        """Go over to the command that holds the robot when no other follows."""
+        command = self._shaped(self._law.still(seen.positions), seen.positions, now, True)
+        if self._output.settled:
+            self._close()
+        return command
+
+    def _idle(self) -> None:
+        """Do what is done when nothing is wanted."""
+        assert self._trust.last is not None
+        self._reference, self._gains = Rest(self._trust.last.positions.copy()), None
+        self.state = self._resting_state
+
+    @property
+    def _resting_state(self) -> State:
+        return State.HOLDING if self._settings.idle == "hold" else State.FLOATING
+
+    # ------------------------------------------------------------------------------------ torques
+    def _floating(self, seen: Seen) -> Array:
+        self._law.forget()
+        damped = -self._damping * seen.velocities
+        accelerations = self._bounds.walled(damped, seen.positions, seen.velocities, self._period)
+        return self._law.driven(seen.positions, accelerations)
+
+    def _tracking(self, seen: Seen, now: int, seconds: float) -> Array:
+        wanted = self._wanted(now, self._period)
+        positions, velocities, _ = seen
+        control = self._settings.control
+        if control == "feedforward" and self.state is State.FOLLOWING:
+            return self._law.feedforward(wanted)
+        computed = control != "pd"
+        if self._gains is None or now - self._gained > _GAINS_LAST:
+            self._gained = now
+            self._gains = self._law.gains(computed, self._delay, positions, self._given)
+        saturation = self._output.lacking
+        self._law.integrate(wanted, positions, self._gains, seconds, saturation)
+        law = self._law.computed if computed else self._law.pd
+        return law(wanted, positions, velocities, self._gains)
+
+    def _still(self, positions: Array) -> Array:
+        """The command that holds the robot still."""
+        return self._without_gravity(self._law.still(positions), positions)
+
+    def _shaped(self, torques: Array, positions: Array, now: int, urgent: bool = False) -> Array:
+        """A command: within the effort limits, and not too far from the one before."""
+        if not np.isfinite(torques).all():
+            self._law.forget()
+            torques = self._law.still(self._trust.last.positions)  # type: ignore[union-attr]
+            self.trip("the torques are not finite numbers", now)
+        lacking = np.abs(torques) - self.model.effort_limits
+        worst = int(lacking.argmax())
+        self.saturation = None
+        if lacking[worst] > 0.0:
+            name = self.model.joint_names[worst]
+            limit = float(self.model.effort_limits[worst])
+            self.saturation = Saturation(name, float(torques[worst]), limit)
+        return self._output.shaped(self._without_gravity(torques, positions), now, urgent)
+
+    def _without_gravity(self, torques: Array, positions: Array) -> Array:
+        """Torques as they are commanded; what the robot adds to them counts for its limits."""
+        if not self._settings.robot_compensates_gravity:
+            return torques
+        return clamped(torques, self.model) - self.model.gravity(positions)

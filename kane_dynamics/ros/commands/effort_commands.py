@@ -1,0 +1,368 @@
+"""Effort commands for a robot, at every joint state: the topics and services around the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.timer import Timer
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool, Trigger
+
+from kane_dynamics.errors import ArgumentError
+from kane_dynamics.ros.arrays import message_array
+from kane_dynamics.ros.commands.commander import TICK, Commander, State
+from kane_dynamics.ros.commands.law import per_joint
+from kane_dynamics.ros.commands.trust import Seen
+from kane_dynamics.ros.control_clock import ControlClock
+from kane_dynamics.ros.faults import Fault, Faults
+from kane_dynamics.ros.joint_states import JointStates
+from kane_dynamics.ros.model import NO_MODEL, Array, Model
+from kane_dynamics.ros.names import repeated, shown
+from kane_dynamics.ros.parameters import Parameters
+from kane_dynamics.ros.settings import Settings, checked
+from kane_dynamics.ros.stamps import SECOND, stamp_of
+from kane_dynamics.ros.topics import publish
+from kane_dynamics.ros.trajectories.plans import Plan, Schedule
+from kane_dynamics.simulation.trajectory import Sample
+from kane_dynamics_interfaces.msg import CommandState
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+CAUSE = "effort limits"
+REPLACED = "the robot description was replaced"
+NOT_ENABLED = (
+    "effort commands are not enabled, so nothing moves: call ~/enable_effort_commands first"
+)
+
+PER_JOINT = ("kp", "kd", "ki", "float_damping", "effort_rate")
+"""Parameters with a number for each joint."""
+
+
+class EffortCommands:
+    """Publishes `~/effort_commands` and `~/command_state`, silent until they are enabled.
+
+    Parameters
+    ----------
+    node : Node
+    parameters : Parameters
+    faults : Faults
+    states : JointStates
+    clock : ControlClock
+    schedule : Schedule
+        What is to be followed.
+    changed : callable
+        Told when what is done changes.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        parameters: Parameters,
+        faults: Faults,
+        states: JointStates,
+        clock: ControlClock,
+        schedule: Schedule,
+        changed: Callable[[], None],
+    ) -> None:
+        self._node, self._parameters, self._faults = node, parameters, faults
+        self._states, self._clock, self._schedule = states, clock, schedule
+        self._changed = changed
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer: Timer | None = None
+        self._period = 0.0
+        self.commander: Commander | None = None
+        self._order: NDArray[np.intp] = np.arange(0)
+        self._message = Float64MultiArray()
+        self.told = ("", "", "")
+        """State, reason, and what is commanded, as on ~/command_state."""
+        self._publisher = publish(node, Float64MultiArray, "~/effort_commands", 10)
+        self._state = publish(node, CommandState, "~/command_state", LATCHED)
+        node.create_service(SetBool, "~/enable_effort_commands", self._enable)
+        node.create_service(Trigger, "~/stop", self._stop)
+        node.add_on_set_parameters_callback(self._check)
+        self._tell()
+
+    # -------------------------------------------------------------------------------- other models
+    def use(self, model: Model) -> None:
+        """Serve another model; a robot that is commanded is braked, for it may be another."""
+        before = self.commander
+        self._order = np.arange(len(model.joint_names))
+        if before is not None and before.enabled and same_joints(before.model, model):
+            self.commander = before.successor(model, REPLACED, self._clock.now())
+            self._order = self._places(model)
+        else:
+            self.commander = self._new(model)
+        self._follow_up()
+
+    def _new(self, model: Model) -> Commander:
+        settings = self._parameters.values
+        try:
+            return Commander(model, settings, self._schedule.due)
+        except ArgumentError as error:  # it is said again when they are to be enabled
+            self._faults.record(Fault("parameters", str(error)))
+            usual = {name: getattr(Settings, name) for name in PER_JOINT}
+            return Commander(model, replace(settings, **usual), self._schedule.due)
+
+    def holds_back(self, model: Model) -> bool:
+        """Whether a model of other joints has to wait until the robot has been brought to rest."""
+        commander = self.commander
+        if commander is None or not commander.enabled or same_joints(commander.model, model):
+            return False
+        commander.disable(self._clock.now(), REPLACED)
+        self._follow_up()
+        return commander.enabled
+
+    # ------------------------------------------------------------------------------- what is done
+    @property
+    def enabled(self) -> bool:
+        """Whether efforts are commanded."""
+        return self.commander is not None and self.commander.enabled
+
+    @property
+    def following(self) -> bool:
+        """Whether a trajectory is being followed."""
+        return self.commander is not None and self.commander.state is State.FOLLOWING
+
+    def wanted(self) -> Sample | None:
+        """Where the robot is wanted to be under feedback now; None where it is not."""
+        return None if self.commander is None else self.commander.wanted(self._clock.now())
+
+    def check_fit(self) -> None:
+        """Raise a Fault if no trajectory could be followed."""
+        if self.commander is None:
+            raise Fault(CAUSE, NO_MODEL)
+        if not self.commander.enabled:
+            raise Fault(CAUSE, NOT_ENABLED)
+        if self.commander.tripped:
+            raise Fault(
+                CAUSE,
+                f"effort commands have tripped ({self.commander.reason}): call "
+                "~/enable_effort_commands again",
+            )
+
+    def check_start(self, plan: Plan) -> None:
+        """Raise a Fault if the robot is too far from where a plan begins."""
+        if self.commander is not None:
+            try:
+                self.commander.check_start(plan, self._clock.now())
+            except ArgumentError as error:
+                raise Fault(CAUSE, str(error)) from None
+
+    def stop_following(self, observer: object) -> bool:
+        """Bring the robot to rest along what an observer sees; whether that is followed."""
+        commander = self.commander
+        followed = commander is not None and commander.stop_following(observer, self._clock.now())
+        self._follow_up()
+        return followed
+
+    # ------------------------------------------------------------------------------ joint states
+    def state_came(self, more: bool) -> None:
+        """Command what is due at new joint states, which may be old if there are more of them."""
+        commander = self.commander
+        if commander is None or not commander.enabled:
+            return
+        now = self._clock.now()
+        self._send(commander.step(self._seen(now), now, more))
+
+    def doubt(self, sentence: str) -> None:
+        """Trust joint states no more for a while, because of what the sentence says."""
+        if self.commander is not None:
+            self.commander.doubt(sentence, self._clock.now())
+            self._send(self.commander.tick(self._clock.now()))
+
+    def trip(self, sentence: str) -> None:
+        """End the motion, because of what the sentence says."""
+        if self.commander is not None:
+            self.commander.trip(sentence, self._clock.now())
+            self._follow_up()
+
+    def leave(self) -> bool:
+        """Bring the robot to rest and leave it held; whether that takes some time."""
+        if self.commander is None or not self.commander.enabled:
+            return False
+        self.commander.disable(self._clock.now(), "the node ends")
+        self._follow_up()
+        return self.commander.enabled
+
+    def _tick(self) -> None:
+        if self.commander is not None:
+            self._send(self.commander.tick(self._clock.now()))
+
+    def _send(self, torques: Array | None) -> None:
+        """Tell what is done, and command it."""
+        self._follow_up()
+        if torques is not None:
+            self._message.data = message_array(torques[self._order])
+            self._publisher.publish(self._message)
+            saturation = self.commander and self.commander.saturation
+            if saturation:
+                self._faults.record(Fault(CAUSE, str(saturation)))
+
+    def _seen(self, now: int) -> Seen:
+        """The joint states, and when they were true: by stamp or by arrival, what is longer ago.
+
+        In simulated time only the stamp counts, for that time may stand still. A stamp that was
+        given while the clock was set does not count.
+        """
+        states, clock = self._states, self._clock
+        since = now - np.round(states.received * SECOND).astype(np.int64)
+        stamped = states.stamps != 0
+        if clock.simulated:
+            since = np.where(stamped, 0, np.maximum(since, 0) if not stamped.all() else 0)
+        parted = clock.parted()
+        if parted:
+            self._faults.record(
+                Fault("clock", f"the system clock was set by {parted / SECOND:+.3g} s")
+            )
+            stamped = np.zeros_like(stamped)
+        by_stamp = np.where(stamped, clock.ros_now() - states.stamps, 0)
+        ages = np.where(np.abs(by_stamp) > since, by_stamp, since)
+        return Seen(states.positions.copy(), states.velocities.copy(), now - ages)
+
+    # ------------------------------------------------------------------------ opening and closing
+    def _enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        try:
+            response.message = self._open() if request.data else self._close()
+            response.success = True
+        except ArgumentError as error:
+            response.success, response.message = False, str(error)
+        self._follow_up()
+        return response
+
+    def _close(self) -> str:
+        if self.commander is not None:
+            self.commander.disable(self._clock.now())
+        braking = self.enabled
+        return (
+            "the arm is brought to rest, then effort commands are off"
+            if braking
+            else ("effort commands are off")
+        )
+
+    def _open(self) -> str:
+        commander, states = self.commander, self._states
+        if commander is None:
+            raise ArgumentError(NO_MODEL)
+        if not states.complete:
+            raise ArgumentError(
+                f"no joint state has named {', '.join(map(repr, states.missing()))} yet"
+            )
+        order, now = self._places(commander.model), self._clock.now()
+        if not commander.enabled:
+            commander.configure(self._parameters.values, now)
+        commander.enable(self._seen(now), now)
+        self._order = order
+        return f"effort commands are on{_limits_to_know(commander.model)}"
+
+    def _stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        if self.commander is None or not self.commander.enabled:
+            response.success, response.message = False, NOT_ENABLED
+            return response
+        self.stop()
+        response.success = True
+        response.message = "the arm is brought to rest, and held"
+        return response
+
+    def stop(self) -> None:
+        """Bring the robot to rest along its path, and hold it."""
+        if self.commander is not None:
+            self.commander.stop(self._clock.now())
+            self._follow_up()
+
+    def _places(self, model: Model) -> NDArray[np.intp]:
+        """Where the joints of commands are in the robot."""
+        names = self._parameters.values.command_joints or model.joint_names
+        twice = repeated(names)
+        if twice is not None:
+            raise ArgumentError(f"command_joints names joint {twice!r} twice")
+        for name in names:
+            if name not in model.index:
+                raise ArgumentError(
+                    f"command_joints names {name!r}, expected moving joints of the robot: "
+                    f"{shown(model.joint_names)}"
+                )
+        return np.array([model.index[name] for name in names], dtype=np.intp)
+
+    # -------------------------------------------------------------------------------- parameters
+    def _check(self, parameters: list[Parameter]) -> SetParametersResult:
+        """Refuse parameters that do not fit the joints of the robot."""
+        try:
+            for each in parameters:
+                if self.commander is not None and each.name in PER_JOINT:
+                    values = checked(each.name, each.value)
+                    per_joint(each.name, values, self.commander.model)
+        except ArgumentError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def parameters_changed(self) -> None:
+        """Take over what the parameters now say."""
+        if self.commander is not None:
+            try:
+                self.commander.configure(self._parameters.values, self._clock.now())
+            except ArgumentError as error:
+                self._faults.record(Fault("parameters", str(error)))
+        self._period = 0.0
+        self._follow_up()
+
+    # ------------------------------------------------------------------------- what others are told
+    def _follow_up(self) -> None:
+        """Tell a change, and look at the robot as often as what is done asks for."""
+        commander = self.commander
+        moving = commander is not None and commander.state in (State.FOLLOWING, State.BRAKING)
+        period = TICK if moving else self._parameters.values.state_timeout / 4.0
+        if not self.enabled:
+            period = 0.0
+        if period != self._period or (period == 0.0) != (self._timer is None):
+            self._look_every(period)
+        self._tell()
+
+    def _look_every(self, period: float) -> None:
+        self._period = period
+        if self._timer is not None:
+            self._node.destroy_timer(self._timer)
+            self._timer = None
+        if period:
+            self._timer = self._node.create_timer(period, self._tick, clock=self._steady)
+
+    def _tell(self) -> None:
+        commander = self.commander
+        told = CommandState.CLOSED, "", CommandState.NOTHING
+        if commander is not None and commander.enabled:
+            word = commander.state.value
+            tripped = commander.tripped and commander.state is not State.BRAKING
+            told = CommandState.TRIPPED if tripped else word, commander.reason, word
+        if told == self.told:
+            return
+        state, reason, commanding = told
+        if state == CommandState.TRIPPED and self.told[0] != state:
+            self._node.get_logger().error(f"Effort commands have tripped: {reason}.")
+        self.told = told
+        stamp = stamp_of(self._clock.ros_now())
+        self._state.publish(
+            CommandState(stamp=stamp, state=state, reason=reason, commanding=commanding)
+        )
+        self._changed()
+
+
+def same_joints(one: Model, other: Model) -> bool:
+    """Whether commands for one model mean the same joints as those for another."""
+    return one.joint_names == other.joint_names and not other.floating
+
+
+def _limits_to_know(model: Model) -> str:
+    """What is said about joints without limit, and about those that can have no effort at all."""
+    limits = dict(zip(model.joint_names, model.effort_limits))
+    free = ", ".join(name for name, limit in limits.items() if not np.isfinite(limit))
+    idle = ", ".join(name for name, limit in limits.items() if limit == 0.0)
+    return (f"; the URDF gives no effort limit for {free}" if free else "") + (
+        f"; the URDF limits the effort of {idle} to zero" if idle else ""
+    )

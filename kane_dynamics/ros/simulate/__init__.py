@@ -1,0 +1,1 @@
+"""Forward simulation as a service and as an action."""

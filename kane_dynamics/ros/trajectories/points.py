@@ -1,0 +1,185 @@
+"""Trajectory messages into arrays, checked, and arrays into trajectory messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Duration
+from numpy.typing import NDArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from kane_dynamics.errors import ArgumentError
+from kane_dynamics.ros.arrays import message_arrays
+from kane_dynamics.ros.faults import Fault
+from kane_dynamics.ros.model import Array, Model
+from kane_dynamics.ros.names import repeated, shown
+from kane_dynamics.ros.stamps import SECOND
+from kane_dynamics.simulation.trajectory import check_finite
+
+CAUSE = "joint_trajectory"
+
+LONGEST = 86_400.0
+"""Seconds from now to the end of the longest trajectory that is served: a day."""
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points of a trajectory of m joints of the robot.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The joints, in the order of the message.
+    joints : array (m,) of int
+        Their places in the robot.
+    times : array (N,)
+        time_from_start in s.
+    positions : array (N, m)
+    velocities, accelerations : array (N, m) or None
+        Rows of NaN where a point has none; None where no point has them.
+    """
+
+    names: tuple[str, ...]
+    joints: NDArray[np.intp]
+    times: Array
+    positions: Array
+    velocities: Array | None
+    accelerations: Array | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every point has velocities and accelerations."""
+        both = (self.velocities, self.accelerations)
+        return not any(x is None or np.isnan(x).any() for x in both)
+
+
+def read_points(message: JointTrajectory, model: Model, most: int) -> Points:
+    """The points of a message.
+
+    Parameters
+    ----------
+    most : int
+        Largest number of points that is accepted.
+
+    Raises
+    ------
+    Fault
+        If names, lengths or numbers are wrong.
+    """
+    names, points = tuple(message.joint_names), message.points
+    joints = joint_places(names, model)
+    check_count(len(points), most)
+    try:
+        positions = field_rows("positions", points, names)
+        if positions is None or np.isnan(positions).any():
+            bare = next(k for k, point in enumerate(points) if not point.positions)
+            raise Fault(CAUSE, f"point {bare} has no positions")
+        velocities = field_rows("velocities", points, names)
+        accelerations = field_rows("accelerations", points, names)
+    except ArgumentError as error:
+        raise Fault(CAUSE, str(error)) from None
+    return Points(names, joints, point_times(points), positions, velocities, accelerations)
+
+
+def check_count(count: int, most: int) -> None:
+    """Refuse trajectories of no points, and of too many."""
+    if not count:
+        raise Fault(CAUSE, "the trajectory has no points")
+    if count > most:
+        raise Fault(
+            CAUSE,
+            f"the trajectory has {count} points, expected at most {most} as the parameter "
+            "max_trajectory_points says",
+        )
+
+
+def joint_places(names: tuple[str, ...], model: Model) -> NDArray[np.intp]:
+    if not names:
+        raise Fault(CAUSE, "the trajectory names no joint")
+    twice = repeated(names)
+    if twice is not None:
+        raise Fault(CAUSE, f"joint {twice!r} is named twice")
+    for name in names:
+        if name in model.other_joints:
+            raise Fault(CAUSE, f"joint {name!r} does not move: it is fixed, locked, or follows")
+        if name not in model.index:
+            known = shown(model.joint_names)
+            raise Fault(CAUSE, f"there is no joint {name!r}: the robot has {known}")
+    return np.array([model.index[name] for name in names], dtype=np.intp)
+
+
+def field_rows(field: str, points: Sequence[Any], names: tuple[str, ...]) -> Array | None:
+    """One field of all points, a row each: NaN where it is empty, None where it is empty in all."""
+    values = list(map(attrgetter(field), points))
+    lengths = list(map(len, values))
+    count = len(names)
+    given = set(lengths)
+    if not given <= {0, count}:
+        k = next(k for k, length in enumerate(lengths) if length not in (0, count))
+        raise Fault(CAUSE, f"point {k} has {lengths[k]} {field} for {count} joints")
+    if given == {0}:
+        return None
+    rows = np.frombuffer(b"".join(values)).reshape(-1, count)
+    if given == {count}:
+        check_finite(field, rows, names)
+        return rows
+    spaced = np.zeros((len(values), count))
+    present = np.array(lengths) == count
+    spaced[present] = rows
+    check_finite(field, spaced, names)
+    spaced[~present] = np.nan
+    return spaced
+
+
+def point_times(points: Sequence[Any]) -> Array:
+    durations = list(map(attrgetter("time_from_start"), points))
+    seconds = np.fromiter(map(attrgetter("sec"), durations), np.float64, len(points))
+    nanoseconds = np.fromiter(map(attrgetter("nanosec"), durations), np.float64, len(points))
+    return checked_times(seconds, nanoseconds)
+
+
+def checked_times(seconds: Array, nanoseconds: Array) -> Array:
+    """Times in s, none of them negative or too long."""
+    times = seconds + 1e-9 * nanoseconds
+    if times.min() < 0.0:
+        k = int(times.argmin())
+        raise Fault(CAUSE, f"point {k} has a negative time_from_start of {times[k]:g} s")
+    if times.max() > LONGEST:
+        k = int(times.argmax())
+        raise Fault(
+            CAUSE, f"point {k} has a time_from_start of {times[k]:g} s, the most is {LONGEST:g}"
+        )
+    return times
+
+
+def points_of(
+    nanoseconds: NDArray[np.int64], fields: Sequence[Array]
+) -> list[JointTrajectoryPoint]:
+    """Points of a message: time_from_start, positions, velocities, accelerations and efforts."""
+    seconds, rest = (part.tolist() for part in np.divmod(nanoseconds, SECOND))
+    columns = [message_arrays(values) for values in fields]
+    return [
+        JointTrajectoryPoint(
+            positions=q,
+            velocities=u,
+            accelerations=udot,
+            effort=tau,
+            time_from_start=Duration(sec=s, nanosec=ns),
+        )
+        for s, ns, q, u, udot, tau in zip(seconds, rest, *columns)
+    ]
+
+
+def fill_points(
+    points: Sequence[JointTrajectoryPoint], velocities: Array, accelerations: Array, efforts: Array
+) -> None:
+    """Write arrays (N, m) into the points of a message, in place."""
+    fields = [message_arrays(values) for values in (velocities, accelerations, efforts)]
+    for point, v, a, tau in zip(points, *fields):
+        point.velocities = v
+        point.accelerations = a
+        point.effort = tau

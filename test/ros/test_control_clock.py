@@ -1,0 +1,86 @@
+"""The time of all that moves the robot, beside a clock that is set."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from kane_dynamics.ros import control_clock
+from kane_dynamics.ros.control_clock import PARTED, ControlClock
+from kane_dynamics.ros.stamps import SECOND
+
+
+class Times:
+    """Steady time and ROS time, as the test sets them."""
+
+    def __init__(self) -> None:
+        self.steady, self.ros, self.ros_time_is_active = 5 * SECOND, 1000 * SECOND, False
+
+    def now(self) -> SimpleNamespace:
+        return SimpleNamespace(nanoseconds=self.ros)
+
+    def monotonic_ns(self) -> int:
+        return self.steady
+
+    def get_clock(self) -> "Times":
+        return self
+
+    def pass_by(self, nanoseconds: int) -> None:
+        self.steady += nanoseconds
+        self.ros += nanoseconds
+
+
+@pytest.fixture
+def times(monkeypatch: pytest.MonkeyPatch) -> Times:
+    made = Times()
+    monkeypatch.setattr(control_clock, "time", made)
+    return made
+
+
+@pytest.fixture
+def clock(times: Times) -> ControlClock:
+    return ControlClock(times, lambda sentence: None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("step", [5 * SECOND, -5 * SECOND])
+def test_a_system_clock_that_is_set_moves_no_plan(
+    times: Times, clock: ControlClock, step: int
+) -> None:
+    due = clock.of(1002 * SECOND)
+    assert due - clock.now() == 2 * SECOND
+    times.ros += step
+    assert due - clock.now() == 2 * SECOND
+    times.pass_by(SECOND)
+    assert due - clock.now() == SECOND
+
+
+@pytest.mark.parametrize("step", [5 * SECOND, -5 * SECOND, PARTED + 1, -PARTED - 1])
+def test_a_system_clock_that_is_set_is_noticed_once(
+    times: Times, clock: ControlClock, step: int
+) -> None:
+    times.pass_by(SECOND)
+    assert clock.parted() == 0
+    times.ros += step
+    assert clock.parted() == step
+    times.pass_by(SECOND)
+    assert clock.parted() == 0
+
+
+def test_a_clock_that_is_slewed_is_not_taken_for_one_that_is_set(
+    times: Times, clock: ControlClock
+) -> None:
+    for _ in range(1000):
+        times.pass_by(SECOND // 500)
+        times.ros += PARTED // 100
+        assert clock.parted() == 0
+
+
+def test_simulated_time_is_the_only_one_where_there_is_one(
+    times: Times, clock: ControlClock
+) -> None:
+    times.ros_time_is_active, times.ros = True, 0
+    assert not clock.running
+    times.ros = 7 * SECOND
+    assert clock.running
+    times.steady += SECOND
+    assert clock.now() == clock.ros_now() == clock.of(7 * SECOND) == 7 * SECOND
+    assert clock.parted() == 0

@@ -1,0 +1,198 @@
+"""Models derived in a process of their own: the same models and sentences, and nothing is left."""
+
+import logging
+import os
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from robot_graph import PATIENCE, ROOT, STANFORD, TWO_LINK, arm_of, panda
+
+from kane_dynamics.errors import KaneDynamicsError
+from kane_dynamics.ros.derivation import DIED, DerivationProcess, Overtaken
+from kane_dynamics.ros.model import Model, load_arguments, load_model
+from kane_dynamics.ros.parameters import Settings
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[DerivationProcess]:
+    process = DerivationProcess()
+    yield process
+    process.close()
+
+
+def asked(place: Path, text: str = "", **settings: Any) -> dict[str, Any]:
+    description = text or TWO_LINK.read_text()
+    return load_arguments(description, Settings(cache_dir=str(place), **settings))
+
+
+def pid_of(process: DerivationProcess) -> int:
+    assert process._process is not None
+    return process._process.pid
+
+
+def runs(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/stat")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def until(condition: Any) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def test_the_model_is_that_of_this_process_and_comes_through_the_cache(
+    elsewhere: DerivationProcess, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    arguments = asked(tmp_path, STANFORD.read_text())
+    caplog.set_level(logging.INFO, "kane_dynamics")
+    model = elsewhere.model(arguments)
+    assert not [record for record in caplog.records if "compiling" in record.getMessage()]
+    here = load_model(STANFORD.read_text(), Settings())
+    q = np.full(6, 0.3)
+    np.testing.assert_array_equal(model.gravity(q), here.gravity(q))
+    np.testing.assert_array_equal(model.efforts(q, q, q), here.efforts(q, q, q))
+    assert (model.operations, model.backend) == (here.operations, here.backend)
+
+
+def test_the_process_is_kept_for_the_next_model(
+    elsewhere: DerivationProcess, tmp_path: Path
+) -> None:
+    elsewhere.model(asked(tmp_path))
+    pid = pid_of(elsewhere)
+    floating = elsewhere.model(asked(tmp_path, base="floating"))
+    assert pid_of(elsewhere) == pid
+    assert floating.gravity(np.zeros(2)).shape == (2,)
+
+
+def test_errors_are_those_of_this_process(elsewhere: DerivationProcess, tmp_path: Path) -> None:
+    for wrong in (
+        asked(tmp_path, "<robot"),
+        asked(tmp_path, joints=("elbow",)),
+        asked(tmp_path, locked_joints=("nobody:1.0",)),
+    ):
+        with pytest.raises(KaneDynamicsError) as there:
+            elsewhere.model(wrong)
+        with pytest.raises(KaneDynamicsError) as here:
+            load_here(wrong)
+        assert str(there.value) == str(here.value)
+        assert type(there.value) is type(here.value)
+    assert isinstance(elsewhere.model(asked(tmp_path)), Model)
+
+
+def load_here(arguments: dict[str, Any]) -> Model:
+    from kane_dynamics.ros.model import derived_model
+
+    return derived_model(arguments)
+
+
+def test_what_is_logged_there_is_logged_here_and_once(
+    elsewhere: DerivationProcess,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    from kane_dynamics.codegen import notice
+
+    monkeypatch.setattr(notice, "_given", set())
+    monkeypatch.setenv("CC", "no-such-compiler")
+    for scale in (1.0, 2.0):
+        text = TWO_LINK.read_text().replace('<mass value="1"/>', f'<mass value="{scale}"/>')
+        assert elsewhere.model(asked(tmp_path, text)).backend == "numpy"
+    said = [record for record in caplog.records if "NumPy is used instead" in record.getMessage()]
+    assert len(said) == 1
+    assert said[0].levelno == logging.WARNING
+
+
+def test_a_process_that_is_killed_is_replaced_at_once(
+    elsewhere: DerivationProcess, tmp_path: Path
+) -> None:
+    elsewhere.model(asked(tmp_path))
+    pid = pid_of(elsewhere)
+    os.kill(pid, signal.SIGKILL)
+    assert isinstance(elsewhere.model(asked(tmp_path, base="floating")), Model)
+    assert pid_of(elsewhere) != pid
+
+
+def test_a_process_that_always_dies_is_an_error_and_no_endless_loop(tmp_path: Path) -> None:
+    process = DerivationProcess()
+    process._serve = "os:_exit"  # which takes the descriptor for a status
+    with pytest.raises(KaneDynamicsError, match=DIED):
+        process.model(asked(tmp_path))
+    process.close()
+
+
+def test_a_model_that_is_no_longer_wanted_is_given_up_and_leaves_no_files(
+    elsewhere: DerivationProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler, places = tmp_path / "slow-cc", tmp_path / "temporary"
+    compiler.write_text("#!/bin/sh\necho $$ > " + str(tmp_path / "pid") + "\nexec sleep 1000\n")
+    compiler.chmod(stat.S_IRWXU)
+    places.mkdir()
+    monkeypatch.setenv("CC", str(compiler))
+    monkeypatch.setenv("TMPDIR", str(places))
+    elsewhere.begin()
+    outcome: list[Exception] = []
+
+    def derive() -> None:
+        try:
+            elsewhere.model(asked(tmp_path / "cache"))
+        except Exception as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=derive)
+    thread.start()
+    until((tmp_path / "pid").exists)
+    until((tmp_path / "pid").read_text)
+    elsewhere.overtake()
+    thread.join(PATIENCE)
+    assert [type(error) for error in outcome] == [Overtaken]
+    compiling = int((tmp_path / "pid").read_text())
+    until(lambda: not runs(compiling))
+    assert not list(places.iterdir())
+    monkeypatch.undo()
+    elsewhere.begin()
+    assert isinstance(elsewhere.model(asked(tmp_path / "cache")), Model)
+
+
+def test_where_the_cache_cannot_be_used_this_process_derives(
+    elsewhere: DerivationProcess, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("no directory")
+    model = elsewhere.model(asked(tmp_path / "file"))
+    assert elsewhere._process is None
+    arm = arm_of(TWO_LINK)
+    np.testing.assert_allclose(model.gravity(np.array([0.3, 0.4])), arm.gravity([0.3, 0.4]))
+
+
+def test_nothing_is_left_running_when_the_one_who_asked_is_killed(tmp_path: Path) -> None:
+    asking = f"""
+        from kane_dynamics.ros.derivation import DerivationProcess
+        from kane_dynamics.ros.model import load_arguments
+        from kane_dynamics.ros.parameters import Settings
+
+        elsewhere, text = DerivationProcess(), open({str(panda()[0])!r}).read()
+        settings = Settings(cache_dir={str(tmp_path)!r})
+        elsewhere.connected()
+        print(elsewhere._process.pid, flush=True)
+        elsewhere.model(load_arguments(text, settings))
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(asking)], stdout=subprocess.PIPE, cwd=ROOT, text=True
+    ) as process:
+        assert process.stdout is not None
+        pid = int(process.stdout.readline())
+        time.sleep(0.7)
+        process.kill()
+    until(lambda: not runs(pid))
