@@ -188,9 +188,9 @@ class Settings:
         heading="effort commands: silent until the service ~/enable_effort_commands is called",
     )
     realtime_priority: int = parameter(
-        0,
-        "Priority of the node's threads under real-time scheduling, for arms on machines that do "
-        "other things too; the system has to allow it. 0: none.",
+        10,
+        "Priority of the node's threads under real-time scheduling, where the system allows it: "
+        "what else the machine does then hardly delays commands. 0: none.",
         range=(0, 99),
         read_only=True,
     )

@@ -33,9 +33,6 @@ from hardware.settings import COMMANDS, TRAJECTORIES
 from robot_graph import Graph, later, trajectory
 from trajectory_msgs.msg import JointTrajectory
 
-REALTIME = 10 if os.geteuid() == 0 else 0
-"""Hardware runs in real time where that is allowed, and so does the node that drives it."""
-
 REMAPPED = {
     "forward": ["-r", f"~/effort_commands:={COMMANDS}"],
     "trajectory": ["-r", f"~/torque_trajectory:={TRAJECTORIES}"],
@@ -102,7 +99,6 @@ def drive(
         robot.urdf,
         REMAPPED[controller],
         joints=list(robot.joints),
-        realtime_priority=REALTIME,
         **(parameters or {}),
     )
     start = {"initial": robot.initial, "controller": controller, **(settings or {})}

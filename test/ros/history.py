@@ -161,7 +161,7 @@ class Making:
             self._done[name] += 1
             self._operations[name].do()
             long = self._random.random() < 0.06
-            self._spin(1.0 if long else float(self._random.exponential(_PAUSE)))
+            self._spin(2.0 if long else float(self._random.exponential(_PAUSE)))
         self._come_to_an_end()
         history = self._recorder.end(JOINTS)
         history.settings, history.enablings = self._settings, self._enablings

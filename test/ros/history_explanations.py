@@ -14,8 +14,12 @@ from history_verdict import Verdict
 
 from kane_dynamics.simulation.trajectory import Sample
 
-_PERIODS = (0.002, 0.001, 0.004, 0.007, 0.012, 0.02)
-"""Seconds until the next command, as the node expects it: other than usual where states are."""
+_WINDOWS = [
+    (lead, period)
+    for period in (0.002, 0.001, 0.004, 0.007, 0.012, 0.02)
+    for lead in (0.0005, 0.002, 0.005)
+]
+"""Seconds until a command has come, and until the next one has, as the node may expect it."""
 
 _CLOSE, _HELD = 1e-6, 1e-3  # of the effort limits: what counts as equal where all is known
 _IN_MOTION = 0.003  # of the effort limits: the instant is known to some ms only
@@ -209,8 +213,8 @@ class Explanations:
             for plan in self._of.plans[index][1]:
                 if plan.begin > self._of.sent[k] + MS:
                     continue
-                for period in _PERIODS:
-                    found = self._along(k, plan.at(instants, period), values, before, fade)
+                for window in _WINDOWS:
+                    found = self._along(k, plan.at(instants, *window), values, before, fade)
                     if found is not None and not found.any():
                         return found, index
                     if on_its_way[0] is None:

@@ -27,11 +27,13 @@ class Plan:
             motion.times, motion.positions, motion.velocities, motion.accelerations
         )
 
-    def at(self, times: Array, period: float) -> Sample:
-        """States at times (N,) in ns, with the accelerations of so many seconds later."""
+    def at(self, times: Array, lead: float, period: float) -> Sample:
+        """States at times (N,) in ns, with the mean acceleration of a period after a lead, in s."""
         t = (times - self.begin) / SECOND
-        now, ahead = self._motion.sample(t), self._motion.sample(t + period)
-        return Sample(now.positions, now.velocities, ahead.accelerations)
+        now = self._motion.sample(t)
+        before, after = self._motion.sample(t + lead), self._motion.sample(t + lead + period)
+        mean = (after.velocities - before.velocities) / period
+        return Sample(now.positions, now.velocities, mean)
 
 
 class Lifetime:

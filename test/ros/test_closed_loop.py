@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drive import REALTIME, Driven, drive
+from drive import Driven, drive
 from hardware.process import Hardware
 from hardware.robots import PANDA, RAIL, TIMES, UR5, Specimen
 from hardware.settings import COMMANDS, TRAJECTORIES
@@ -161,7 +161,13 @@ class Arm:
     def state(self) -> str:
         return str(self.states[-1].state)
 
-    def rests(self, since: int, state: str = CommandState.TRIPPED, seconds: float = 1.5) -> None:
+    def rests(
+        self,
+        since: int,
+        state: str = CommandState.TRIPPED,
+        seconds: float = 1.5,
+        slower_than: float = 0.05,
+    ) -> None:
         """Wait; it must come to rest within its limits, and the node must say what it does."""
         client = self.graph.client
         client.until(lambda: self.state == state, f"state {state}")
@@ -172,7 +178,7 @@ class Arm:
         assert (np.abs(after.velocity) <= 1.2 * limits.velocity).all()
         assert (after.position <= limits.upper).all()
         assert (after.position >= limits.lower).all()
-        assert np.abs(after.velocity[-1]).max() <= 0.05, "it is at rest"
+        assert np.abs(after.velocity[-1]).max() <= slower_than, "it is at rest"
 
 
 @contextmanager
@@ -185,7 +191,6 @@ def enabled(graph: Graph, place: Path, robot: Specimen, **settings: Any) -> Iter
         ["-r", f"~/effort_commands:={COMMANDS}"],
         ready=urdf is not None,
         joints=list(robot.joints),
-        realtime_priority=REALTIME,
         **parameters,
     )
     start = {"initial": robot.initial, **settings}
@@ -237,7 +242,7 @@ def test_states_that_stop_for_good_leave_a_holding_torque(graph: Graph, tmp_path
         arm.move()
         since = time.time_ns()
         arm.hardware.disturb(stopped=True)
-        arm.rests(since, seconds=0.0)
+        arm.rests(since, seconds=0.0, slower_than=0.2)  # from 0.9 rad/s, unseen
         assert arm.states[-1].commanding == CommandState.NOTHING
         record = arm.hardware.record()
         gravity = kd.load(PANDA.urdf, joints=list(PANDA.joints)).gravity(record.position[-1])
@@ -306,7 +311,6 @@ def test_a_trajectory_controller_with_efforts_stays_on_its_path(
         robot.urdf,
         ["-r", f"~/torque_trajectory:={TRAJECTORIES}"],
         joints=list(robot.joints),
-        realtime_priority=REALTIME,
         hold_at_start=True,
     )
     place = tmp_path / "hardware"

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +53,14 @@ def with_efforts(message: JointTrajectory) -> JointTrajectory:
 
 class ControllerProcess:
     def __init__(self, graph: Graph) -> None:
+        self._graph = graph
         self._process = subprocess.Popen([sys.executable, Path(__file__).parent / "controller.py"])
-        client = ActionClient(graph.client, FollowJointTrajectory, CONTROLLER)
-        graph.client.until(client.server_is_ready, "the controller")
+
+    def wait(self) -> None:
+        """Wait until it serves."""
+        client = ActionClient(self._graph.client, FollowJointTrajectory, CONTROLLER)
+        self._graph.client.until(client.server_is_ready, "the controller")
+        client.destroy()
 
     def end(self) -> None:
         self._process.send_signal(signal.SIGINT)
@@ -84,12 +90,21 @@ def action(node: Node, faults: Faults) -> Forwarding:
     return made
 
 
+@contextmanager
+def controlling(graph: Graph) -> Iterator[ControllerProcess]:
+    made = ControllerProcess(graph)
+    try:
+        made.wait()
+        yield made
+    finally:
+        made.end()
+
+
 @pytest.fixture
 def controller(graph: Graph, action: Forwarding) -> Iterator[ControllerProcess]:
-    made = ControllerProcess(graph)
-    graph.client.until(action._controller.server_is_ready, "that the node, too, sees it")
-    yield made
-    made.end()
+    with controlling(graph) as made:
+        graph.client.until(action._controller.server_is_ready, "that the node, too, sees it")
+        yield made
 
 
 @pytest.mark.usefixtures("controller")
@@ -170,10 +185,14 @@ def test_a_goal_for_a_controller_that_is_not_there_is_aborted(graph: Graph) -> N
         f"the controller's action {CONTROLLER}, which the parameter forward_to names, "
         "is not there: is the controller active?"
     )
-    made = ControllerProcess(graph)
-    graph.client.spin_for(0.5)
-    assert Goal(graph, motion("once")).result()[0] == SUCCEEDED, "it has come"
-    made.end()
+
+
+def test_a_controller_that_comes_later_is_sent_goals(graph: Graph) -> None:
+    assert Goal(graph, motion()).result()[0] == ABORTED
+    with controlling(graph):
+        # until the controller knows of the node, too, the middleware loses its answers
+        tries = (Goal(graph, motion("once")).result()[0] for _ in range(5))
+        assert SUCCEEDED in tries
 
 
 def test_a_goal_of_a_controller_that_goes_away_is_aborted(
@@ -198,6 +217,22 @@ def test_a_controller_that_does_not_answer_is_not_waited_for_and_then_stopped(
     assert time.monotonic() - began < 1.0
     assert (status, code) == (ABORTED, -1)
     assert sentence == f"the controller's action {CONTROLLER} has not answered for 0.3 s"
+    wait_until_cancelled(graph)
+
+
+@pytest.mark.usefixtures("controller")
+def test_a_controller_whose_answer_is_lost_is_stopped(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forwarding, "ANSWER_TIMEOUT", 0.3)
+    monkeypatch.setattr(forwarding._Forwarded, "_answered", lambda forwarded, answer: None)
+    goal = Goal(graph, motion())
+    goal.wait_for_feedback()
+    assert goal.result()[:2] == (ABORTED, -1)
+    wait_until_cancelled(graph)
+
+
+def wait_until_cancelled(graph: Graph) -> None:
     statuses = graph.client.hear(
         FollowJointTrajectory.Impl.GoalStatusMessage, f"{CONTROLLER}/_action/status"
     )

@@ -317,7 +317,8 @@ def memory_of(process: int) -> float:
 
 
 def test_a_node_stands_100_000_random_and_mutated_messages(graph: Graph) -> None:
-    node = graph.start(None, ready=False, max_trajectory_points=7, state_timeout=5.0)
+    # trajectories replace each other within milliseconds: some torques are due at that rate
+    node = graph.start(None, ready=False, max_trajectory_points=7, state_timeout=5.0, rate=1000.0)
     fuzz = Fuzz(graph)
     fuzz.descriptions.publish(String(data=STANFORD.read_text()))
     graph.wait_until_serving()

@@ -20,6 +20,7 @@ from kane_dynamics.errors import ArgumentError
 from kane_dynamics.ros.commands.bounds import Bounds
 from kane_dynamics.ros.commands.law import Gains, Law, per_joint
 from kane_dynamics.ros.commands.output import FADING, Output
+from kane_dynamics.ros.commands.reckoning import Reckoning
 from kane_dynamics.ros.commands.references import Braking, Reference, Rest, Slowing, soonest
 from kane_dynamics.ros.commands.trust import Seen, Trust
 from kane_dynamics.ros.limits import clamped
@@ -44,6 +45,8 @@ _CAUTIOUS_DELAY = 0.015  # s, for which gains are chosen after a jump
 _OF_LONGEST = 0.35  # share of the longest time without a command and with an old state, that counts
 _LET_SETTLE = 3 * SECOND // 10  # ns under feedback, before a robot that moved is left to itself
 _KEPT = ("_reference", "_after", "_period", "_lag", "_longest", "_stepped", "_came", "_cautious")
+_UNSEEN_DAMPING = 0.5 / TICK  # 1/s
+_LONGEST_LEAD = 0.005  # s, by which a command is taken to be under way
 _USUAL_PERIOD = 0.002  # s between joint states, until they have been seen
 _SLOWEST_PERIOD = 0.05  # s
 
@@ -139,6 +142,7 @@ class Commander:
         self._law = Law(model)
         self._trust = Trust(model)
         self._output = Output(model)
+        self._reckoning = Reckoning(model)
         self._bounds = Bounds(model, 0.0, 0.0)
         self._reference: Reference = Rest(np.zeros(len(model.joint_names)))
         self._latest: tuple[Reference, int, Sample] = (self._reference, 0, self._reference.at(0))
@@ -336,19 +340,12 @@ class Commander:
         self.state, self._gains = State.BRAKING, None
 
     def _unseen(self, last: Seen, now: int) -> tuple[Array, Array]:
-        """Where the robot is that nobody sees: it moves on as it was commanded to."""
+        """Where the robot is that nobody sees; where it was, if nobody can know."""
         positions, velocities, times = last
-        seen = int(times.min())
-        seconds = (now - seen) / SECOND
-        still = np.zeros_like(velocities)
         slow = (np.abs(velocities) <= _AT_REST * self.model.usual_speeds).all()
-        if slow or seconds > _LONGEST_UNSEEN:
-            return positions, still
-        if self.state is State.FLOATING:
-            left = np.maximum(1.0 - self._damping * seconds, 0.0)
-            return positions + 0.5 * (1.0 + left) * seconds * velocities, left * velocities
-        then, moved = self._reference.at(seen), self._reference.at(now)
-        return positions + moved.positions - then.positions, moved.velocities
+        if slow or now - int(times.min()) > _LONGEST_UNSEEN * SECOND:
+            return positions, np.zeros_like(velocities)
+        return self._reckoning.at(last, now)
 
     def _leave(self, sentence: str) -> None:
         """Follow what was followed no more."""
@@ -401,7 +398,9 @@ class Commander:
             return self._distrust(sentence, now) if sentence else self._unseen_motion(now)
         wanted = self._wanted(now, TICK)
         resting = now >= self._reference.end
-        torques = self._law.still(wanted.positions) if resting else self._law.feedforward(wanted)
+        torques = (
+            self._law.still(wanted.positions) if resting else self._braking_unseen(wanted, now)
+        )
         command = self._shaped(torques, wanted.positions, now, True)
         if resting and self._output.settled:
             if self._after is State.CLOSED:
@@ -409,6 +408,14 @@ class Commander:
             else:
                 self.state = State.NOTHING
         return command
+
+    def _braking_unseen(self, wanted: Sample, now: int) -> Array:
+        """Torques that bring a robot to rest that is where the model says; never mind where."""
+        assert self._trust.last is not None
+        positions, velocities = self._reckoning.at(self._trust.last, now)
+        none = np.zeros_like(positions)
+        gains = Gains(none, none + _UNSEEN_DAMPING, none, True, (none, none, none))
+        return self._law.computed(wanted, positions, velocities, gains)
 
     def _unseen_motion(self, now: int) -> Array | None:
         """Torques of a motion whose joint states are late: it goes on as the model says.
@@ -420,6 +427,8 @@ class Commander:
         pause = max(_PAUSE, _PAUSE_PERIODS * self._period)
         if not moving or now - self._stepped < pause * SECOND:
             return None
+        assert self._trust.last is not None
+        self._reckoning.at(self._trust.last, now)  # so that it need not catch up when it is asked
         wanted = self._wanted(now, TICK)
         torques = self._law.feedforward(wanted) + self._law.integral
         return self._shaped(torques, wanted.positions, now, True)  # no feedback makes up for a fade
@@ -429,10 +438,15 @@ class Commander:
 
         That is from when it has come to the robot until the one after it has.
         """
-        wanted, begin = self._now_wanted(now), now + round(self._lag * SECOND)
+        wanted, begin = self._now_wanted(now), now + round(self._lead * SECOND)
         end = begin + round(until_next * SECOND)
         before, after = self._reference.at(begin).velocities, self._reference.at(end).velocities
         return Sample(wanted.positions, wanted.velocities, (after - before) / until_next)
+
+    @property
+    def _lead(self) -> float:
+        """Seconds until a command acts: as many as states take, but old stamps mean nothing."""
+        return min(self._lag, _LONGEST_LEAD)
 
     def _now_wanted(self, now: int) -> Sample:
         """State that is wanted now; it is asked for several times at a joint state."""
@@ -491,7 +505,8 @@ class Commander:
         period, self._came = (now - self._came) / SECOND, now
         if period < _SLOWEST_PERIOD:
             self._period += 0.02 * (period - self._period)
-            self._lag += 0.02 * ((now - int(seen.times.max())) / SECOND - self._lag)
+            age = max(now - int(seen.times.max()), 0) / SECOND
+            self._lag += 0.02 * (age - self._lag)
 
     @property
     def _delay(self) -> float:
@@ -630,7 +645,12 @@ class Commander:
             name = self.model.joint_names[worst]
             limit = float(self.model.effort_limits[worst])
             self.saturation = Saturation(name, float(torques[worst]), limit)
-        return self._output.shaped(self._without_gravity(torques, positions), now, urgent)
+        command = self._output.shaped(self._without_gravity(torques, positions), now, urgent)
+        acting = command - self._law.unknown
+        if self._settings.robot_compensates_gravity:
+            acting = acting + self.model.gravity(positions)
+        self._reckoning.commanded(acting, now + round(self._lead * SECOND))
+        return command
 
     def _without_gravity(self, torques: Array, positions: Array) -> Array:
         """Torques as they are commanded; what the robot adds to them counts for its limits."""

@@ -197,14 +197,14 @@ class EffortCommands:
             self._send(self.commander.tick(self._clock.now()))
 
     def _send(self, torques: Array | None) -> None:
-        """Tell what is done, and command it."""
-        self._follow_up()
+        """Command, and tell what is done: no command comes after what says that none will."""
         if torques is not None:
             self._message.data = message_array(torques[self._order])
             self._publisher.publish(self._message)
             saturation = self.commander and self.commander.saturation
             if saturation:
                 self._faults.record(Fault(CAUSE, str(saturation)))
+        self._follow_up()
 
     def _seen(self, now: int) -> Seen:
         """The joint states, and when they were true: by stamp or by arrival, what is longer ago.

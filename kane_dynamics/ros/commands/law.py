@@ -21,6 +21,7 @@ _STIFF_ENOUGH = 0.1
 
 _INTEGRAL_SHARE = 0.3  # of the bandwidth is that of the integral
 _MOST_INTEGRAL = 0.5  # of the effort limits
+_SMALL_INTEGRAL = 0.01  # of the effort limits
 _DRY_FROM = 1e-3  # rad/s or m/s: slower motions are given less of the dry friction
 
 
@@ -86,6 +87,15 @@ class Law:
         self._most_integral = _MOST_INTEGRAL * model.effort_limits
         self.integral = np.zeros(len(model.joint_names))
         """Torques that a lasting error has led to."""
+
+    @property
+    def unknown(self) -> Array:
+        """Torques that the integral makes up for, and the model does not know of.
+
+        A small integral comes of the times at which commands act, and not of the robot.
+        """
+        small = _SMALL_INTEGRAL * self._model.effort_limits
+        return self.integral - np.minimum(np.maximum(self.integral, -small), small)
 
     def forget(self) -> None:
         """Begin anew: no error has lasted."""

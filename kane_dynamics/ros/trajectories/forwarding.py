@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable
 from typing import Any
 
-from action_msgs.msg import GoalStatus
+from action_msgs.msg import GoalInfo, GoalStatus
+from action_msgs.srv import CancelGoal
 from control_msgs.action import FollowJointTrajectory
 from rclpy.action import ActionClient
 from rclpy.clock import Clock, ClockType
@@ -64,6 +66,7 @@ class Forwarding:
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)  # simulated time may stand still
         self._timer: Timer | None = None
         self._controller = ActionClient(node, FollowJointTrajectory, self._name)
+        self._cancelling = node.create_client(CancelGoal, f"{self._name}/_action/cancel_goal")
         self._server = LateActionServer(
             node, FollowJointTrajectory, NAME, lambda goal: True, self._accepted, self._cancel
         )
@@ -90,7 +93,7 @@ class Forwarding:
             verdict = Verdict(Code.INVALID_GOAL, f"internal error: {type(error).__name__}: {error}")
             end(result_of(verdict), False)
             raise
-        forwarded = _Forwarded(handle, self._name, self._faults, end)
+        forwarded = _Forwarded(handle, self._name, self._faults, self._cancel_there, end)
         self._forwarded[identity] = forwarded
         forwarded.send(self._controller, goal)
         if self._timer is None:
@@ -115,6 +118,10 @@ class Forwarding:
         if forwarded is not None:
             forwarded.cancel()
 
+    def _cancel_there(self, goal: GoalInfo) -> None:
+        """Have the controller cancel a goal, also one that it has never answered."""
+        self._cancelling.call_async(CancelGoal.Request(goal_info=goal))
+
     def _look(self) -> None:
         """Give up goals of a controller that has gone away."""
         there = self._controller.server_is_ready()
@@ -129,9 +136,17 @@ class _Forwarded:
     """A goal that a controller has been sent."""
 
     def __init__(
-        self, handle: Any, name: str, faults: Faults, end: Callable[[Any, bool], None]
+        self,
+        handle: Any,
+        name: str,
+        faults: Faults,
+        cancel: Callable[[GoalInfo], None],
+        end: Callable[[Any, bool], None],
     ) -> None:
         self._handle, self._name, self._faults, self._end = handle, name, faults, end
+        self._cancel_there = cancel
+        self._goal = GoalInfo()
+        self._goal.goal_id.uuid = list(uuid.uuid4().bytes)
         self._there: Any = None
         self._sent = time.monotonic()
         self._cancelled = self._over = False
@@ -139,14 +154,14 @@ class _Forwarded:
     # ------------------------------------------------------------------------ to the controller
     def send(self, controller: ActionClient, goal: Any) -> None:
         """Pass the goal on."""
-        answer = controller.send_goal_async(goal, self._feedback_came)
+        answer = controller.send_goal_async(goal, self._feedback_came, self._goal.goal_id)
         answer.add_done_callback(lambda answer: self._answered(answer.result()))
 
     def cancel(self) -> None:
         """Pass a request to cancel on, as soon as the controller knows the goal."""
         self._cancelled = True
         if self._there is not None:
-            self._there.cancel_goal_async()
+            self._cancel_there(self._goal)
 
     def look(self, there: bool) -> None:
         """Give the goal up if the controller is not there, or has never answered."""
@@ -158,8 +173,7 @@ class _Forwarded:
             )
 
     def _give_up(self, sentence: str) -> None:
-        if self._there is not None:
-            self._there.cancel_goal_async()  # if it is moving after all, it shall stop
+        self._cancel_there(self._goal)  # if it is moving after all, it shall stop
         self._fail(sentence)
 
     # ---------------------------------------------------------------------- from the controller
@@ -171,7 +185,7 @@ class _Forwarded:
             return
         self._there = there
         if self._cancelled or self._over:
-            there.cancel_goal_async()
+            self._cancel_there(self._goal)
         there.get_result_async().add_done_callback(lambda result: self._ended(result.result()))
 
     def _feedback_came(self, message: Any) -> None:
