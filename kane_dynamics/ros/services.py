@@ -28,7 +28,6 @@ from kane_dynamics.ros.simulate.inputs import wrenches_asked_for
 from kane_dynamics.ros.stamps import stamp_of
 from kane_dynamics.ros.trajectories.plans import among_others
 from kane_dynamics.ros.trajectories.points import Points, fill_points, read_points
-from kane_dynamics.simulation.smoothing import smoothed
 from kane_dynamics.simulation.trajectory import Sample, trajectory_through
 from kane_dynamics_interfaces.srv import GetDynamics, InverseDynamics
 
@@ -182,6 +181,8 @@ def _filled(points: Points) -> _Filled:
         return _Filled(Sample(p, v, a), given, given)
     state = None
     if a is None and (v is None or not np.isnan(v).any()):
+        from kane_dynamics.simulation.smoothing import smoothed  # the node starts sooner without
+
         state = smoothed(points.times, p, v, points.names)
     if state is not None:
         filled = InverseDynamics.Response.SMOOTHED

@@ -34,7 +34,8 @@ from kane_dynamics.ros.trajectories.plans import Plan, Schedule
 from kane_dynamics.simulation.trajectory import Sample
 from kane_dynamics_interfaces.msg import CommandState
 
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+# Deep enough that a state which lasts for some milliseconds is not lost before it is sent.
+LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 CAUSE = "effort limits"
 REPLACED = "the robot description was replaced"
