@@ -1,5 +1,9 @@
-"""100 000 random and mutated messages to one node: it lives, does not grow, and stays right."""
+"""Random and mutated messages to one node: it lives, does not grow, and stays right.
 
+scripts/fuzz_messages sends as many as are wanted.
+"""
+
+import os
 import random
 import time
 from array import array
@@ -19,11 +23,11 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from kane_dynamics_interfaces.msg import ExternalWrench
 from kane_dynamics_interfaces.srv import GetDynamics, InverseDynamics, Simulate
 
-ROUNDS = 1000
-STATES, TRAJECTORIES, REQUESTS = 93, 6, 1  # a round; together 100 000
+ROUNDS = int(os.environ.get("FUZZ_MESSAGES", "40000")) // 100
+STATES, TRAJECTORIES, REQUESTS = 93, 6, 1  # a round: 100 messages
 ROUNDS_BETWEEN_DESCRIPTIONS, ROUNDS_BETWEEN_COMMANDS = 8, 20
 POOL = 2000  # different messages of a kind
-GROWTH = 8.0  # MB; a tenth of a kilobyte lost with each message would be as much
+GROWTH = max(8e-3 * ROUNDS, 4.0)  # MB; a tenth of a kilobyte lost with each message
 WORK = 0.01  # s; the node is busy for longer, and listening to it meanwhile would slow it down
 SIMULATIONS = 0.15  # of the requests
 SEED = 1983
@@ -316,7 +320,7 @@ def memory_of(process: int) -> float:
     return next(float(line.split()[1]) / 1e3 for line in status if line.startswith("VmRSS"))
 
 
-def test_a_node_stands_100_000_random_and_mutated_messages(graph: Graph) -> None:
+def test_a_node_stands_random_and_mutated_messages(graph: Graph) -> None:
     # trajectories replace each other within milliseconds: some torques are due at that rate
     node = graph.start(None, ready=False, max_trajectory_points=7, state_timeout=5.0, rate=1000.0)
     fuzz = Fuzz(graph)
@@ -331,9 +335,9 @@ def test_a_node_stands_100_000_random_and_mutated_messages(graph: Graph) -> None
     sent = ROUNDS * (STATES + TRAJECTORIES)
     assert fuzz.count_seen() > 0.9 * sent
     counts = {cause: graph.client.fault_count(cause) for cause in COUNTED}
-    assert all(count > 50 for count in counts.values()), counts
-    assert all(count >= 50 for count in fuzz.checked.values()), fuzz.checked
-    assert fuzz.simulated > 10
+    assert all(count >= ROUNDS // 10 for count in counts.values()), counts
+    assert all(count >= ROUNDS // 20 for count in fuzz.checked.values()), fuzz.checked
+    assert fuzz.simulated >= ROUNDS // 200
     assert 0 < fuzz.refused < ROUNDS * REQUESTS
     assert memory[ROUNDS - 1] - memory[ROUNDS // 5] < GROWTH, memory
     assert graph.end(node) == 0
