@@ -74,6 +74,7 @@ class FramedBody:
     second_moment: Array
     damping: float
     friction: float
+    pitch: float = 0.0
 
 
 def framed(tree: Tree) -> tuple[FramedBody, ...]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kane_dynamics.kane.frames import FramedBody
-from kane_dynamics.kane.partial_velocities import generalized_forces
-from kane_dynamics.kane.passage import Angle, Passage, Turn, passage
+from kane_dynamics.kane.joints import joints_of
+from kane_dynamics.kane.parallel import Inward, outward_from_roots, parallel_series
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.vector import Vector, vector
 
@@ -23,76 +23,28 @@ def gravity_torques(
     count: int,
 ) -> list[Expr]:
     """Minus the generalized active forces of the weights."""
-    ways = [passage(graph, body, q) for body in bodies]
-    roots, angles = _parallel_series(bodies, ways)
-    up = -vector(graph, gravity)
-    ups = _upward(bodies, ways, roots, angles, up)
-    none = Vector(graph.zero, graph.zero, graph.zero)
+    joints = joints_of(graph, bodies, q)
+    series = parallel_series(bodies, joints)
+    ups = outward_from_roots(bodies, joints, *series, -vector(graph, gravity))
+    inward = Inward(graph, joints, *series)
     first = [vector(graph, body.first_moment) for body in bodies]
     masses = [body.mass for body in bodies]
-    across = [none] * len(bodies)  # first moments of a series of parallel axes, at its root
     turning = [graph.zero] * len(bodies)  # moment about the axis from bodies with a parallel axis
     result = [graph.zero] * count
     for i in reversed(range(len(bodies))):
-        body, way = bodies[i], ways[i]
+        body, joint = bodies[i], joints[i]
         x, y, z = first[i].cross(ups[i])
-        torque = turning[i] + z
-        force = masses[i] * ups[i]
-        for speed, part in generalized_forces(body, way, force, Vector(x, y, torque)):
+        moment = Vector(x, y, turning[i] + z)
+        for speed, part in joint.generalized_forces(masses[i] * ups[i], moment):
             result[speed] = result[speed] + part
         if body.parent < 0:
             continue
         masses[body.parent] += masses[i]
-        passed = way.inward(first[i])
-        if isinstance(way, Turn):
-            turned = first[i].turned(angles[i].cos, angles[i].sin)
-            if roots[i] == i:
-                passed = way.from_axis(turned + across[i])
-            else:
-                across[roots[i]] = across[roots[i]] + Vector(turned.x, turned.y, graph.zero)
-                turning[body.parent] = turning[body.parent] + torque
-                passed = way.from_axis(Vector(graph.zero, graph.zero, first[i].z))
-        first[body.parent] = first[body.parent] + passed + masses[i] * way.position
+        passed = inward(i, first[i]) + masses[i] * joint.position
+        first[body.parent] = first[body.parent] + passed
+        if not inward.is_root(i):
+            turning[body.parent] = turning[body.parent] + moment.z
     return result
-
-
-def _parallel_series(
-    bodies: Sequence[FramedBody], ways: Sequence[Passage]
-) -> tuple[list[int], list[Angle]]:
-    """For every turning body the first one with a parallel axis, and the angle turned since."""
-    roots = list(range(len(bodies)))
-    angles: list[Angle] = []
-    for i, (body, way) in enumerate(zip(bodies, ways)):
-        if not isinstance(way, Turn):
-            angles.append(None)  # type: ignore[arg-type]
-            continue
-        if way.is_parallel and body.parent >= 0 and isinstance(ways[body.parent], Turn):
-            roots[i] = roots[body.parent]
-            angles.append(angles[body.parent].plus(way.angle))
-        else:
-            angles.append(way.angle)
-    return roots, angles
-
-
-def _upward(
-    bodies: Sequence[FramedBody],
-    ways: Sequence[Passage],
-    roots: Sequence[int],
-    angles: Sequence[Angle],
-    up: Vector,
-) -> list[Vector]:
-    """Minus the acceleration of gravity in every body's frame."""
-    at_root: dict[int, Vector] = {}
-    ups: list[Vector] = []
-    for i, (body, way) in enumerate(zip(bodies, ways)):
-        inboard = ups[body.parent] if body.parent >= 0 else up
-        if isinstance(way, Turn):
-            if roots[i] == i:
-                at_root[i] = way.to_axis(inboard)
-            ups.append(at_root[roots[i]].turned(angles[i].cos, -angles[i].sin))
-        else:
-            ups.append(way.outward(inboard))
-    return ups
 
 
 def potential_energy(
@@ -105,9 +57,9 @@ def potential_energy(
     first = [vector(graph, body.first_moment) for body in bodies]
     masses = [body.mass for body in bodies]
     total = Vector(graph.zero, graph.zero, graph.zero)
+    joints = joints_of(graph, bodies, q)
     for i in reversed(range(len(bodies))):
-        way = passage(graph, bodies[i], q)
-        passed = way.inward(first[i]) + masses[i] * way.position
+        passed = joints[i].inward(first[i]) + masses[i] * joints[i].position
         parent = bodies[i].parent
         if parent >= 0:
             masses[parent] += masses[i]

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane_dynamics.kane.frames import FramedBody
-from kane_dynamics.kane.kinematics import Motion, ground, motion, passes_alpha
-from kane_dynamics.kane.partial_velocities import generalized_forces
-from kane_dynamics.kane.passage import Passage, Turn, passage
+from kane_dynamics.kane.joints import Joint, joints_of
+from kane_dynamics.kane.motion import Motion, ground
+from kane_dynamics.kane.parallel import inward_after
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.vector import Vector, vector
 
@@ -30,68 +30,38 @@ def inverse_dynamics(
     udot: Sequence[Expr],
 ) -> list[Expr]:
     """Torques and forces at the joints for given accelerations; friction is not included."""
-    ways = [passage(graph, body, q) for body in bodies]
-    motions: list[Motion] = []
+    joints = joints_of(graph, bodies, q)
+    passing = _passes_alpha(bodies, joints)
     at_rest = ground(graph, vector(graph, gravity))
-    passing = passes_alpha(bodies, ways)
-    for i, (body, way) in enumerate(zip(bodies, ways)):
+    motions: list[Motion] = []
+    for i, (body, joint) in enumerate(zip(bodies, joints)):
         inboard = motions[body.parent] if body.parent >= 0 else at_rest
-        motions.append(motion(i, body, way, inboard, u, udot, passing[i]))
-    return _generalized_forces(graph, bodies, ways, motions, len(u))
+        motions.append(joint.motion(i, inboard, u, udot, passing[i]))
 
-
-def _generalized_forces(
-    graph: Graph,
-    bodies: Sequence[FramedBody],
-    ways: Sequence[Passage],
-    motions: Sequence[Motion],
-    count: int,
-) -> list[Expr]:
     none = Vector(graph.zero, graph.zero, graph.zero)
-    forces = [none] * len(bodies)
-    moments = [none] * len(bodies)  # about the frame's origin
-    root_moments = [none] * len(bodies)  # of a series of parallel axes, at the joint of its root
-    result = [graph.zero] * count
+    forces, moments = [none] * len(bodies), [none] * len(bodies)  # about the frames' origins
+    inward = inward_after(graph, joints, motions)
+    torques = [graph.zero] * len(u)
     for i in reversed(range(len(bodies))):
-        body, way, state = bodies[i], ways[i], motions[i]
+        body, joint, state = bodies[i], joints[i], motions[i]
         force = forces[i] + inertia_force(graph, body, state)
         moment = moments[i] + inertia_torque(graph, body, state)
-        for speed, contribution in generalized_forces(body, way, force, moment):
-            result[speed] = result[speed] + contribution
-        parent = body.parent
-        if parent < 0:
-            continue
-        if isinstance(way, Turn):
-            passed = _past_the_axis(graph, i, way, state, moment, root_moments)
-        else:
-            passed = way.inward(moment)
-        force = way.inward(force)
-        forces[parent] = forces[parent] + force
-        moments[parent] = moments[parent] + passed + way.position.cross(force)
+        for speed, contribution in joint.generalized_forces(force, moment):
+            torques[speed] = torques[speed] + contribution
+        if body.parent >= 0:
+            moment, force = inward(i, moment), joint.inward(force)
+            forces[body.parent] = forces[body.parent] + force
+            moments[body.parent] = moments[body.parent] + moment + joint.position.cross(force)
+    return torques
+
+
+def _passes_alpha(bodies: Sequence[FramedBody], joints: Sequence[Joint]) -> list[bool]:
+    """For every body, whether a joint follows that needs its angular acceleration."""
+    result = [False] * len(bodies)
+    for i in reversed(range(len(bodies))):
+        if bodies[i].parent >= 0:
+            result[bodies[i].parent] |= joints[i].asks_for_alpha(result[i])
     return result
-
-
-def _past_the_axis(
-    graph: Graph,
-    i: int,
-    way: Turn,
-    state: Motion,
-    moment: Vector,
-    root_moments: list[Vector],
-) -> Vector:
-    """Moment handed to the parent.
-
-    In a series of parallel axes the part across the axes is needed only inboard of the root, and
-    goes there directly.
-    """
-    series = state.series
-    assert series is not None
-    across = Vector(moment.x, moment.y, graph.zero).turned(series.angle.cos, series.angle.sin)
-    if series.root != i:
-        root_moments[series.root] = root_moments[series.root] + across
-        return way.from_axis(Vector(graph.zero, graph.zero, moment.z))
-    across = root_moments[i] + across
-    return way.from_axis(Vector(across.x, across.y, moment.z))
 
 
 def inertia_force(graph: Graph, body: FramedBody, state: Motion) -> Vector:

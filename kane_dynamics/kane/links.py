@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kane_dynamics.kane.frames import FramedBody
-from kane_dynamics.kane.passage import Float, Passage, Slide, Turn, passage
+from kane_dynamics.kane.joints import Joint, joints_of, units
 from kane_dynamics.robot.tree import Frame
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.vector import Matrix, Vector, vector
@@ -32,34 +32,15 @@ class Placement:
 
 def placements(
     graph: Graph, bodies: Sequence[FramedBody], q: Sequence[Expr]
-) -> tuple[Placement, list[Placement], list[Passage]]:
-    """Of the ground and of every body; and the passages from body to body."""
-    zero, one = graph.zero, graph.one
-    units = (Vector(one, zero, zero), Vector(zero, one, zero), Vector(zero, zero, one))
-    ground = Placement(Vector(zero, zero, zero), units)
-    ways = [passage(graph, body, q) for body in bodies]
+) -> tuple[Placement, list[Placement], list[Joint]]:
+    """Of the ground and of every body; and the joints that carry them."""
+    ground = Placement(Vector(graph.zero, graph.zero, graph.zero), units(graph))
+    joints = joints_of(graph, bodies, q)
     result: list[Placement] = []
-    for body, way in zip(bodies, ways):
+    for body, joint in zip(bodies, joints):
         inboard = result[body.parent] if body.parent >= 0 else ground
-        position = inboard.point(way.position)
-        if isinstance(way, Slide):
-            axes = inboard.axes
-        elif isinstance(way, Float):
-            x, y, z = (inboard.direction(column) for column in way.rotation.transposed)
-            axes = (x, y, z)
-        else:
-            axes = _turned(way, inboard)
-        result.append(Placement(position, axes))
-    return ground, result, ways
-
-
-def _turned(way: Turn, inboard: Placement) -> tuple[Vector, Vector, Vector]:
-    """Axes after a turning joint; x and y only turn in the plane across the joint axis."""
-    zero, one = way.position.x.graph.zero, way.position.x.graph.one
-    x = inboard.direction(way.from_axis(Vector(one, zero, zero)))
-    y = inboard.direction(way.from_axis(Vector(zero, one, zero)))
-    cos, sin = way.angle.cos, way.angle.sin
-    return (cos * x + sin * y, cos * y - sin * x, inboard.direction(way.axis))
+        result.append(Placement(inboard.point(joint.position), joint.axes(*inboard.axes)))
+    return ground, result, joints
 
 
 def _link_placement(
@@ -96,41 +77,19 @@ def jacobian(
     graph: Graph, bodies: Sequence[FramedBody], frame: Frame, q: Sequence[Expr], count: int
 ) -> list[Expr]:
     """Partial velocities of a link's origin above its partial angular velocities, row by row."""
-    ground, placed, ways = placements(graph, bodies, q)
+    ground, placed, joints = placements(graph, bodies, q)
     point = _link_placement(graph, frame, bodies, ground, placed).position
     none = Vector(graph.zero, graph.zero, graph.zero)
     columns = [(none, none)] * count
     at = frame.body
     while at >= 0:
-        for speed, velocity, omega in _partial_velocities(
-            bodies[at], ways[at], placed[at], ground, placed, point
-        ):
-            before = columns[speed]
-            columns[speed] = (before[0] + velocity, before[1] + omega)
+        joint, own = joints[at], placed[at]
+        for k, (v, omega) in enumerate(joint.partial_velocities):
+            before, turning = columns[joint.speed + k], joint.multiplier * own.direction(omega)
+            velocity = joint.multiplier * own.direction(v) + turning.cross(point - own.position)
+            columns[joint.speed + k] = (before[0] + velocity, before[1] + turning)
         at = bodies[at].parent
     return [column[part][k] for part in (0, 1) for k in range(3) for column in columns]
-
-
-def _partial_velocities(
-    body: FramedBody,
-    way: Passage,
-    own: Placement,
-    ground: Placement,
-    placed: Sequence[Placement],
-    point: Vector,
-) -> list[tuple[int, Vector, Vector]]:
-    """Of a point carried by a body, for the speeds of the body's own joint, in the world."""
-    none = ground.position
-    arm = point - own.position
-    if isinstance(way, Slide):
-        inboard = placed[body.parent] if body.parent >= 0 else ground
-        return [(body.speed, body.multiplier * inboard.direction(way.axis), none)]
-    if isinstance(way, Float):
-        linear = [(axis, none) for axis in own.axes]
-        turning = [(axis.cross(arm), axis) for axis in own.axes]
-        return [(body.speed + k, v, w) for k, (v, w) in enumerate(linear + turning)]
-    axis = body.multiplier * own.axes[2]
-    return [(body.speed, axis.cross(arm), axis)]
 
 
 def wrench_forces(
@@ -145,7 +104,7 @@ def wrench_forces(
 
     Moments are taken about the world's origin, where they add, and summed from the tips inward.
     """
-    ground, placed, ways = placements(graph, bodies, q)
+    ground, placed, joints = placements(graph, bodies, q)
     none = ground.position
     force, moment = [none] * len(bodies), [none] * len(bodies)
     for frame, wrench in zip(frames, wrenches):
@@ -157,18 +116,11 @@ def wrench_forces(
         moment[frame.body] = moment[frame.body] + Vector(*wrench[3:]) + point.cross(applied)
     result = [graph.zero] * count
     for i in reversed(range(len(bodies))):
-        body, way = bodies[i], ways[i]
-        about_origin = moment[i] - placed[i].position.cross(force[i])
-        if isinstance(way, Slide):
-            inboard = placed[body.parent] if body.parent >= 0 else ground
-            parts = [body.multiplier * inboard.direction(way.axis).dot(force[i])]
-        elif isinstance(way, Float):
-            parts = [axis.dot(force[i]) for axis in placed[i].axes]
-            parts += [axis.dot(about_origin) for axis in placed[i].axes]
-        else:
-            parts = [body.multiplier * placed[i].axes[2].dot(about_origin)]
-        for k, part in enumerate(parts):
-            result[body.speed + k] = result[body.speed + k] + part
+        body, joint, own = bodies[i], joints[i], placed[i]
+        about_origin = moment[i] - own.position.cross(force[i])
+        for k, (v, omega) in enumerate(joint.partial_velocities):
+            pushed = own.direction(v).dot(force[i]) + own.direction(omega).dot(about_origin)
+            result[joint.speed + k] = result[joint.speed + k] + joint.multiplier * pushed
         if body.parent >= 0:
             force[body.parent] = force[body.parent] + force[i]
             moment[body.parent] = moment[body.parent] + moment[i]

@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kane_dynamics.kane.frames import FramedBody
-from kane_dynamics.kane.kinematics import Velocity, velocities
-from kane_dynamics.kane.passage import passage
+from kane_dynamics.kane.joints import Joint, joints_of
+from kane_dynamics.kane.motion import Velocity
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.vector import Vector, vector
+
+
+def velocities(
+    graph: Graph, bodies: Sequence[FramedBody], joints: Sequence[Joint], u: Sequence[Expr]
+) -> list[Velocity]:
+    """From the ground outward; eqs. 13-43 of Kane and Levinson are the Stanford Arm's."""
+    none = Vector(graph.zero, graph.zero, graph.zero)
+    result: list[Velocity] = []
+    for body, joint in zip(bodies, joints):
+        inboard = result[body.parent] if body.parent >= 0 else Velocity(none, none)
+        result.append(joint.velocity(inboard, u))
+    return result
 
 
 def _momentum(graph: Graph, body: FramedBody, state: Velocity) -> tuple[Vector, Vector]:
@@ -28,9 +40,9 @@ def kinetic_energy(
     graph: Graph, bodies: Sequence[FramedBody], q: Sequence[Expr], u: Sequence[Expr]
 ) -> Expr:
     """Half the sum of momentum times velocity over the bodies."""
-    ways = [passage(graph, body, q) for body in bodies]
+    joints = joints_of(graph, bodies, q)
     terms = []
-    for body, state in zip(bodies, velocities(graph, bodies, ways, u)):
+    for body, state in zip(bodies, velocities(graph, bodies, joints, u)):
         linear, angular = _momentum(graph, body, state)
         terms.append(linear.dot(state.v) + angular.dot(state.omega))
     return 0.5 * graph.sum(terms)
@@ -40,15 +52,15 @@ def momentum(
     graph: Graph, bodies: Sequence[FramedBody], q: Sequence[Expr], u: Sequence[Expr]
 ) -> list[Expr]:
     """Linear momentum, then angular momentum about the origin of the root link, in its frame."""
-    ways = [passage(graph, body, q) for body in bodies]
-    states = velocities(graph, bodies, ways, u)
+    joints = joints_of(graph, bodies, q)
+    states = velocities(graph, bodies, joints, u)
     parts = [_momentum(graph, body, state) for body, state in zip(bodies, states)]
     none = Vector(graph.zero, graph.zero, graph.zero)
     total_linear, total_angular = none, none
     for i in reversed(range(len(bodies))):
-        way, parent = ways[i], bodies[i].parent
-        linear = way.inward(parts[i][0])
-        angular = way.inward(parts[i][1]) + way.position.cross(linear)
+        joint, parent = joints[i], bodies[i].parent
+        linear = joint.inward(parts[i][0])
+        angular = joint.inward(parts[i][1]) + joint.position.cross(linear)
         if parent >= 0:
             parts[parent] = (parts[parent][0] + linear, parts[parent][1] + angular)
         else:
