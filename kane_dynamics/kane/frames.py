@@ -43,15 +43,18 @@ class FramedBody:
     swing, twist : float
         The joint axis is the parent's z-axis turned by the twist about x, then the swing about z.
     axis : array (3,)
-        Direction of a sliding joint in the parent's frame.
+        Direction of a joint that slides, or is a screw, in the parent's frame.
     position : array (3,)
-        Of this frame's origin in the parent's frame, with a sliding joint at zero.
+        Of this frame's origin in the parent's frame, with a sliding joint at zero, and a screw
+        where its coordinate is zero.
     rotation : array (3, 3)
-        Of the joint frame of a floating joint in the parent's frame.
+        Of the joint frame of a floating or ball joint in the parent's frame.
     orientation, origin : array (3, 3), array (3,)
         Of this frame in the frame of the link after which the body is named.
     mass, first_moment, second_moment
         Integrals of 1, r and r rᵀ over the mass, r from this frame's origin.
+    pitch : float
+        How far a screw moves along its axis, m/rad.
     """
 
     name: str
@@ -122,7 +125,7 @@ def _frame(
 ) -> tuple[Array, Array]:
     """Orientation and origin of body i's frame in its link frame."""
     body = tree.bodies[i]
-    if body.kind == "floating":
+    if body.kind in ("floating", "ball"):
         return np.eye(3), np.zeros(3)
     if body.kind == "prismatic":
         inboard = np.eye(3) if body.parent < 0 else orientations[body.parent]
@@ -161,7 +164,7 @@ def _common_perpendicular(child: Body, z: Array) -> tuple[Array | None, Array]:
     """Direction perpendicular to z and to the child's axis, and the point on z where it starts."""
     point = np.array(child.translation)
     foot = np.dot(point, z) * z
-    if child.kind == "floating":
+    if child.kind in ("floating", "ball"):
         return None, np.zeros(3)
     axis = np.array(child.rotation) @ child.axis
     x = np.cross(z, axis)
@@ -186,11 +189,12 @@ def _framed(
     rotation = inboard.T @ np.array(body.rotation)
     swing, twist, turn = (0.0, 0.0, 0.0)
     multiplier, offset = body.multiplier, body.offset
-    if body.kind == "revolute":
+    if body.kind in ("revolute", "screw"):
         swing, twist, turn = _turns(rotation @ orientation)
         multiplier, offset = sign * multiplier, sign * offset + turn
-    # The origin lies on the axis of a turning joint: the joint does not move it.
+    # The origin lies on the axis of a turning joint: the joint does not move it, but for a screw.
     position = inboard.T @ (np.array(body.translation) - inboard_origin) + rotation @ origin
+    position = position + body.pitch * body.offset * (rotation @ body.axis)
     first = np.array(body.first_moment)
     second = np.array(body.second_moment)
     moved = np.outer(first, origin)
@@ -216,6 +220,7 @@ def _framed(
         second_moment=orientation.T @ second @ orientation,
         damping=body.damping,
         friction=body.friction,
+        pitch=body.pitch,
     )
 
 

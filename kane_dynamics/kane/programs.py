@@ -9,7 +9,7 @@ from functools import cached_property
 from kane_dynamics.kane import forward, gravity, inverse, links, mass, momentum
 from kane_dynamics.kane.frames import FramedBody, framed
 from kane_dynamics.kane.regrouping import regrouped
-from kane_dynamics.kane.singular import doubtful_pivots, speeds
+from kane_dynamics.kane.singular import doubtful_pivots
 from kane_dynamics.robot.tree import Frame, Tree
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.program import Input, Program, Signature
@@ -64,9 +64,8 @@ def signature(tree: Tree, name: str, links: Sequence[str] = ()) -> Signature:
     }
     names, shape, _ = PROGRAMS[name]
     inputs = tuple(Input(each, sizes[each]) for each in names)
-    quaternions = tuple(
-        ("q", body.coordinate + 3) for body in tree.bodies if body.kind == "floating"
-    )
+    found = (body.quaternion for body in tree.bodies)
+    quaternions = tuple(("q", each) for each in found if each is not None)
     return Signature(name, inputs, shape(tree.nu), quaternions)
 
 
@@ -105,7 +104,7 @@ class _Derivation:
     def _with_friction(self, torques: list[Expr], u: Sequence[Expr]) -> list[Expr]:
         """Viscous and Coulomb friction of the joints, felt through mimicking joints as well."""
         for body in self.equations.tree.bodies:
-            if body.kind == "floating" or not (body.damping or body.friction):
+            if not (body.damping or body.friction):
                 continue
             speed = body.multiplier * u[body.speed]
             drag = body.damping * speed + body.friction * self.graph.sign(speed)
@@ -135,7 +134,7 @@ def _mass_matrix(d: _Derivation) -> list[Expr]:
 def _forward_dynamics(d: _Derivation) -> list[Expr]:
     """Accelerations; the speeds are eliminated in the order of the tree."""
     tree = d.equations.tree
-    order = list(dict.fromkeys(s for body in tree.bodies for s in speeds(body)))
+    order = list(dict.fromkeys(s for body in tree.bodies for s in body.speeds))
     M = d.matrix()
     ordered = [[M[i][j] for j in order] for i in order]
     factors = forward.factorized(d.graph, ordered)

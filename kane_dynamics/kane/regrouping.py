@@ -4,8 +4,9 @@ Mass on the axis of a turning joint moves with both bodies that the joint connec
 distribution of mass along that axis, negative ones too, may be taken from the outer body and
 given to the inner one: three numbers, its mass, first and second moment along the axis, are free
 at every turning joint. A body that only slides in another turns with it, so its whole second
-moment may be given away. What reaches the ground is dropped. The numbers that remain are the base
-parameters of the robot; here the free ones are chosen such that most products vanish.
+moment may be given away. Mass at the centre of a ball joint moves with both bodies, too. What
+reaches the ground is dropped. The numbers that remain are the base parameters of the robot; here
+the free ones are chosen such that most products vanish.
 """
 
 from __future__ import annotations
@@ -60,6 +61,10 @@ def regrouped(bodies: Sequence[FramedBody], balanced: bool) -> tuple[FramedBody,
             given = own.give_along_z(kept)
             if parent:
                 parent.take_line(*given, positions[i], axis)
+        elif body.kind == "ball":
+            mass, own.mass = own.mass, 0.0
+            if parent:
+                parent.take_line(mass, 0.0, 0.0, positions[i], np.zeros(3))
         elif body.kind == "prismatic":
             shift = own.give_second_moment(parent, farthest)
             positions[i] += shift

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane_dynamics.errors import SingularError
-from kane_dynamics.robot.tree import Body, Tree
+from kane_dynamics.robot.tree import Tree
 from kane_dynamics.symbolic.evaluate import evaluate
 from kane_dynamics.symbolic.graph import Expr
 
@@ -19,11 +19,6 @@ SINGULAR = 1e-13
 
 DOUBTFUL = 1e-6
 """A pivot this much smaller in one configuration may vanish in another."""
-
-
-def speeds(body: Body) -> range:
-    """The speeds of a body's joint."""
-    return range(body.speed, body.speed + (6 if body.kind == "floating" else 1))
 
 
 def doubtful_pivots(
@@ -61,8 +56,8 @@ def _generic(tree: Tree) -> Iterator[list[float]]:
     for seed in itertools.count():
         q = [((37 * seed + 17 * k + 11) % 29) / 9.0 - 1.4 for k in range(tree.nq)]
         for body in tree.bodies:
-            if body.kind == "floating":
-                at = slice(body.coordinate + 3, body.coordinate + 7)
+            if body.quaternion is not None:
+                at = slice(body.quaternion, body.quaternion + 4)
                 length = math.hypot(*q[at])
                 q[at] = [x / length for x in q[at]]
         yield q
@@ -89,7 +84,7 @@ def singular_speed(M: NDArray[np.float64]) -> int | None:
 
 def singular_error(tree: Tree, speed: int, where: str) -> SingularError:
     """The error that names the link whose speed nothing resists."""
-    body = next(body for body in tree.bodies if speed in speeds(body))
+    body = next(body for body in tree.bodies if speed in body.speeds)
     floats = body.kind == "floating" and body.parent < 0
     cause = "a force could accelerate" if floats else f"joint '{body.joint}' could accelerate"
     cure = "" if floats else ", or lock the joint"

@@ -72,11 +72,11 @@ def _spatial_inertia(mass: Array, center: Array, spread: Array) -> Array:
 def _motion_subspace(joint: Joint) -> Array:
     """Return the motions (6, k) that the joint lets its child make, in the frame of the child."""
     axis = np.array(joint.axis)
-    if joint.kind == "floating":
-        return np.eye(6)
+    if joint.kind in ("floating", "ball"):
+        return np.eye(6)[:, : 6 if joint.kind == "floating" else 3]
     if joint.kind == "prismatic":
         return np.concatenate([np.zeros(3), axis])[:, None]
-    turn = np.concatenate([axis, np.zeros(3)])[:, None]
+    turn = np.concatenate([axis, joint.pitch * axis])[:, None]
     if joint.kind != "planar":
         return turn
     in_plane = np.linalg.svd(axis[None])[2][1:]

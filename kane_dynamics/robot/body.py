@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from kane_dynamics.robot.model import IDENTITY, ZERO, Matrix, Vector
 from kane_dynamics.robot.names import unknown_name
 
+_SIZES = {"floating": (7, 6), "ball": (4, 3)}
+"""Coordinates and speeds of joints that have not one of each."""
+
 GROUND = -1
 """Index that stands for the ground where bodies are counted."""
 
@@ -25,7 +28,7 @@ class Body:
     joint : str
         Name of the joint; "base" for a floating base.
     kind : str
-        "revolute", "prismatic" or "floating".
+        "revolute", "prismatic", "floating", "ball" or "screw".
     parent : int
         Index of the inboard body; -1 for the ground, whose frame is that of the root link.
     rotation, translation : Matrix, Vector
@@ -43,8 +46,10 @@ class Body:
     second_moment : Matrix
         ∫r rᵀ dm likewise, kg m².
     damping, friction : float
-        Viscous and dry friction of the joint; zero for planar and floating joints, for which URDF
-        gives no unit.
+        Viscous and dry friction of the joint; zero for planar, floating and ball joints, for which
+        there is no unit.
+    pitch : float
+        How far a screw moves along its axis, m/rad.
     """
 
     name: str
@@ -63,6 +68,18 @@ class Body:
     second_moment: Matrix = (ZERO, ZERO, ZERO)
     damping: float = 0.0
     friction: float = 0.0
+    pitch: float = 0.0
+
+    @property
+    def speeds(self) -> range:
+        """Indices of the speeds of the joint."""
+        return range(self.speed, self.speed + _SIZES.get(self.kind, (1, 1))[1])
+
+    @property
+    def quaternion(self) -> int | None:
+        """Index of the first of four coordinates that are a unit quaternion; None without one."""
+        count, _ = _SIZES.get(self.kind, (1, 1))
+        return None if count == 1 else self.coordinate + count - 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,6 +129,7 @@ def _toward(joint: Joint) -> str:
         "prismatic": "along its axis",
         "floating": "in some direction",
         "planar": "in its plane",
+        "ball": "about some axis",
     }
     return ways.get(joint.kind, "about its axis")
 

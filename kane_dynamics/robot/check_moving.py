@@ -27,4 +27,6 @@ def check_moving(robot: Robot, tree: Tree) -> tuple[Finding, ...]:
 
 
 def _fixed(joint: Joint) -> Joint:
-    return replace(joint, kind="fixed", limits=None, damping=0.0, friction=0.0, mimic=None)
+    return replace(
+        joint, kind="fixed", limits=None, damping=0.0, friction=0.0, mimic=None, pitch=0.0
+    )

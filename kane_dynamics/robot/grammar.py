@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import isfinite, isnan
 
-from kane_dynamics.robot.structure import JOINT_KINDS
+from kane_dynamics.robot.structure import URDF_KINDS
 from kane_dynamics.robot.xml import Grammar, Value
 
 
@@ -22,7 +22,7 @@ def _holds(count: int, test: Callable[[float], bool]) -> Callable[[str], bool]:
 
 
 _NAME = Value("a name", bool)
-_KIND = Value(f"one of {', '.join(JOINT_KINDS)}", JOINT_KINDS.__contains__)
+_KIND = Value(f"one of {', '.join(URDF_KINDS)}", URDF_KINDS.__contains__)
 _VERSION = Value("1.0, 1.1 or 1.2", {"1.0", "1.1", "1.2"}.__contains__)
 _NUMBER = Value("a finite number", _holds(1, isfinite))
 _BOUND = Value("a number", _holds(1, lambda value: not isnan(value)))

@@ -97,7 +97,10 @@ class Joint:
     name : str
         Unique among joints.
     kind : str
-        "revolute", "continuous", "prismatic", "fixed", "floating" or "planar".
+        "revolute", "continuous", "prismatic", "fixed", "floating" or "planar"; and, which URDF
+        does not have, "ball" (four coordinates, a unit quaternion x y z w; three speeds, the
+        angular velocity in the frame of the child) or "screw" (the angle about its axis, along
+        which it moves).
     parent, child : str
         Names of the links joined.
     rotation : Matrix
@@ -115,6 +118,8 @@ class Joint:
         Dry friction in N m or N.
     mimic : Mimic, optional
         The joint that this one follows.
+    pitch : float
+        How far a screw moves along its axis, in m/rad; zero for all others.
     """
 
     name: str
@@ -128,6 +133,7 @@ class Joint:
     damping: float = 0.0
     friction: float = 0.0
     mimic: Mimic | None = None
+    pitch: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,16 @@ from kane_dynamics.errors import ModelError
 if TYPE_CHECKING:
     from kane_dynamics.robot.model import Joint, Link, Robot
 
-JOINT_KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+URDF_KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+"""Kinds of joints that a URDF can have."""
+
+JOINT_KINDS = (*URDF_KINDS, "ball", "screw")
 """Kinds of joints a robot can have."""
 
-AXIS_KINDS = frozenset({"revolute", "continuous", "prismatic", "planar"})
+AXIS_KINDS = frozenset({"revolute", "continuous", "prismatic", "planar", "screw"})
 """Kinds of joints that move about, along or normal to an axis."""
 
-MIMIC_KINDS = frozenset({"revolute", "continuous", "prismatic"})
+MIMIC_KINDS = frozenset({"revolute", "continuous", "prismatic", "screw"})
 """Kinds of joints with one degree of freedom, which can follow another joint."""
 
 _UNIT_TOLERANCE = 1e-6
@@ -114,6 +117,11 @@ def _check_joint(robot: Robot, joint: Joint) -> None:
     _check_vector(where, "axis", joint.axis)
     if joint.kind in AXIS_KINDS and abs(_square(joint.axis) - 1.0) > 2 * _UNIT_TOLERANCE:
         raise ModelError(f"{where} has the axis {joint.axis}, expected a vector of length one")
+    _check_number(where, "pitch", joint.pitch)
+    if joint.kind == "screw" and joint.pitch == 0.0:
+        raise ModelError(f"{where} is a screw without pitch, expected m/rad other than zero")
+    if joint.kind != "screw" and joint.pitch != 0.0:
+        raise ModelError(f"{where} is {joint.kind} and has a pitch, expected one of screws only")
     _check_number(where, "damping", joint.damping)
     _check_number(where, "friction", joint.friction)
     if joint.limits is not None:

@@ -30,6 +30,12 @@ _UP: Vector = (0.0, 0.0, 1.0)
 _POSE = ("x", "y", "z", "qx", "qy", "qz", "qw")
 _TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
 _PLANE = ("x", "y", "angle")
+_ENTRIES = {
+    "floating": (_POSE, _TWIST),
+    "ball": (_POSE[3:], _TWIST[3:]),
+    "planar": (_PLANE, _PLANE),
+}
+"""Names of coordinates and speeds of joints that have several."""
 
 
 def moving_tree(
@@ -44,7 +50,8 @@ def moving_tree(
     Coordinates q and speeds u are, in this order: those of a floating base, then those of the
     joints that move, in the order of the file. A floating base or joint has seven coordinates
     (position x y z, quaternion x y z w) and six speeds (linear, then angular velocity, in the frame
-    of the body); a planar joint has three (x, y, angle) and their rates; others have one. A joint
+    of the body); a ball joint has the last four and the last three of these; a planar joint has
+    three (x, y, angle) and their rates; others have one. A joint
     that mimics one that moves carries a body of its own, and has the coordinate of that one.
 
     Parameters
@@ -59,8 +66,8 @@ def moving_tree(
     base : str
         "fixed": the root link is the ground. "floating": the root link moves freely.
     joint_friction : bool
-        Whether the bodies carry the damping and friction of their joints. Those of planar and
-        floating joints, for which URDF gives no unit, are never used; the log says so.
+        Whether the bodies carry the damping and friction of their joints. Those of planar, floating
+        and ball joints, for which there is no unit, are never used; the log says so.
 
     Raises
     ------
@@ -96,7 +103,7 @@ def moving_tree(
 
 def _log_unused_friction(robot: Robot, laws: Mapping[str, Law]) -> None:
     for joint in robot.joints:
-        several = joint.kind in ("planar", "floating") and laws[joint.name].master is not None
+        several = joint.kind in _ENTRIES and laws[joint.name].master is not None
         if several and (joint.damping or joint.friction):
             _logger.warning(
                 "%s: joint %r is %s: its damping and friction are not used",
@@ -127,12 +134,10 @@ def _numbering(robot: Robot, laws: Mapping[str, Law], base: str) -> _Numbering:
         if laws[joint.name].master != joint.name:
             continue
         first[joint.name] = (len(coordinates), len(speeds))
-        if joint.kind == "floating":
-            coordinates += [f"{joint.name}.{entry}" for entry in _POSE]
-            speeds += [f"{joint.name}.{entry}" for entry in _TWIST]
-        elif joint.kind == "planar":
-            coordinates += [f"{joint.name}.{entry}" for entry in _PLANE]
-            speeds += [f"{joint.name}.{entry}" for entry in _PLANE]
+        if joint.kind in _ENTRIES:
+            of_coordinates, of_speeds = _ENTRIES[joint.kind]
+            coordinates += [f"{joint.name}.{entry}" for entry in of_coordinates]
+            speeds += [f"{joint.name}.{entry}" for entry in of_speeds]
         else:
             coordinates.append(joint.name)
             speeds.append(joint.name)
@@ -184,15 +189,16 @@ class _Builder:
                 coordinate, speed = coordinate + 1, speed + 1
                 at = Frame(len(self.bodies) - 1)
         kind = {"continuous": "revolute", "planar": "revolute"}.get(joint.kind, joint.kind)
-        axis = _UP if kind == "floating" else joint.axis
+        axis = _UP if kind in ("floating", "ball") else joint.axis
         self._add(joint.child, joint.name, kind, at, axis, coordinate, speed)
-        if joint.kind not in ("planar", "floating"):
+        if joint.kind not in _ENTRIES:
             self.bodies[-1] = replace(
                 self.bodies[-1],
                 multiplier=law.multiplier,
                 offset=law.offset,
                 damping=joint.damping,
                 friction=joint.friction,
+                pitch=joint.pitch,
             )
 
     def _add(
@@ -220,7 +226,8 @@ def _displaced(at: Frame, joint: Joint, position: float) -> Frame:
         shift = rotate(at.rotation, scale(position, joint.axis))
         return Frame(at.body, at.rotation, add(at.translation, shift))
     turned = multiply(at.rotation, about_axis(joint.axis, position))
-    return Frame(at.body, turned, at.translation)
+    along = rotate(at.rotation, scale(joint.pitch * position, joint.axis))
+    return Frame(at.body, turned, add(at.translation, along))
 
 
 def _with_inertia(body: Body, inertia: Inertia, frame: Frame) -> Body:

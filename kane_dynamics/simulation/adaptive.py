@@ -23,7 +23,6 @@ from kane_dynamics.simulation.modes import (
 from kane_dynamics.simulation.problem import Problem
 from kane_dynamics.simulation.rates import State, rates_at
 from kane_dynamics.simulation.status import Ended, Outcome, Status
-from kane_dynamics.simulation.stepping import coordinate_rates, normalized
 from kane_dynamics.simulation.watch import Watch
 
 Array = NDArray[np.float64]
@@ -210,7 +209,7 @@ class _AdaptiveSteps(Loop):
             if end.status != Status.DIVERGED:
                 raise
             return np.full(len(y), np.nan)  # the solver then tries a shorter step
-        return np.concatenate([coordinate_rates(self.run.plant, x.q, x.u), k.udot, [k.power]])
+        return np.concatenate([self.run.plant.coordinate_rates(x.q, x.u), k.udot, [k.power]])
 
     def _jacobian(self, t: float, y: Array) -> Array:
         """Partial derivatives of the rates, a column for each entry of y.
@@ -231,4 +230,4 @@ class _AdaptiveSteps(Loop):
 
     def _state(self, y: Array) -> State:
         nq, n = len(self.problem.q), len(self.problem.u)
-        return State(normalized(self.run.plant, y[:nq]), y[nq : nq + n], float(y[-1]))
+        return State(self.run.plant.normalized(y[:nq]), y[nq : nq + n], float(y[-1]))

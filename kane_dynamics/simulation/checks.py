@@ -102,7 +102,11 @@ def _conserved(motion: Motion, plant: Plant, force: Array) -> Iterator[tuple[str
         return
     for body in rooted:
         shared = sum(other.speed == body.speed for other in tree.bodies) > 1
-        if body.kind == "floating" or shared or not _is_free(body, plant, gravity, force):
+        if (
+            body.kind not in ("revolute", "prismatic")
+            or shared
+            or not _is_free(body, plant, gravity, force)
+        ):
             continue
         # the generalized momentum of a joint on the ground: its coordinate is cyclic
         rows = plant.dynamics.mass_matrix(motion.q)[:, body.speed]

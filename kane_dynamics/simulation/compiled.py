@@ -95,10 +95,11 @@ class _CompiledRun:
 
     def _describe_robot(self) -> None:
         run, problem, plant = self._run, self._problem, self._problem.plant
-        run.n, run.nq, run.free_count = len(problem.u), len(problem.q), len(plant.free)
+        run.n, run.nq = len(problem.u), len(problem.q)
+        run.turning_count, run.moving_count = len(plant.turning), len(plant.moving)
         run.coordinate = self._pointer(plant.coordinate, np.int64)
-        run.free_coordinate = self._pointer(plant.free[:, 0], np.int64)
-        run.free_speed = self._pointer(plant.free[:, 1], np.int64)
+        run.turning = self._pointer(plant.turning, np.int64)
+        run.moving = self._pointer(plant.moving, np.int64)
         run.damping, run.friction = self._pointer(plant.damping), self._pointer(plant.friction)
         run.dry = bool(plant.friction.any())
         address = plant.dynamics.address

@@ -47,8 +47,8 @@ class RunStruct(ctypes.Structure):
     """``Run`` of run.h."""
 
     _fields_ = (
-        *((name, INTEGER) for name in ("n", "nq", "free_count")),
-        *((name, POINTER) for name in ("coordinate", "free_coordinate", "free_speed")),
+        *((name, INTEGER) for name in ("n", "nq", "turning_count", "moving_count")),
+        *((name, POINTER) for name in ("coordinate", "turning", "moving")),
         *((name, POINTER) for name in ("forward", "mass", "bias", "gravity", "inverse", "wrench")),
         *((name, POINTER) for name in ("damping", "friction")),
         ("dry", INTEGER),

@@ -77,14 +77,17 @@ def _joint_curves(motion: Motion) -> list[Curve]:
 def _free_curves(motion: Motion) -> list[Curve]:
     """The directions of bodies that move freely, each with the speed that belongs to it."""
     curves = []
-    for coordinate, speed in motion._plant.free:
-        for k in range(7):
+    turning, moving = motion._plant.turning.tolist(), motion._plant.moving.tolist()
+    for coordinate, speed, color, count in (
+        *((position, speed, FREE_COLORS[0], 3) for position, _, speed in moving),
+        *((quaternion, speed, FREE_COLORS[1], 4) for quaternion, speed in turning),
+    ):
+        for k in range(count):
             name, own = motion.coordinate_names[coordinate + k], -1
-            if k < 6:
-                own = int(speed) + k
+            if k < 3:
+                own = speed + k
                 name = f"{name}, {motion.speed_names[own]}"
-            color, style = FREE_COLORS[min(k // 3, 1)], STYLES[k % 3 if k < 6 else 3]
-            curves.append(Curve(name, int(coordinate) + k, own, color, style))
+            curves.append(Curve(name, coordinate + k, own, color, STYLES[k]))
     return curves
 
 
@@ -149,7 +152,7 @@ def _units(motion: Motion) -> tuple[str, str, str]:
     """Units of positions, speeds and torques of the joints that there are."""
     bodies = motion._plant.dynamics.tree.bodies
     kinds = {body.kind for body in bodies}
-    turns, slides = "revolute" in kinds, "prismatic" in kinds
+    turns, slides = bool(kinds & {"revolute", "screw", "ball"}), "prismatic" in kinds
     if "floating" in kinds or (turns and slides):
         return "rad, m", "rad/s, m/s", "N m, N"
     return ("rad", "rad/s", "N m") if turns else ("m", "m/s", "N")

@@ -162,7 +162,7 @@ def _refuse_large_result(plant: Plant, duration: float, apart: float) -> None:
 
 def _initial_state(plant: Plant, q0: ArrayLike, u0: ArrayLike) -> tuple[Array, Array]:
     dynamics = plant.dynamics
-    quaternions = tuple(("q0", int(coordinate) + 3) for coordinate, _ in plant.free)
+    quaternions = tuple(("q0", int(first)) for first, _ in plant.turning)
     inputs = (Input("q0", dynamics.nq), Input("u0", dynamics.dof))
     q, u = prepare(Signature("simulate", inputs, (), quaternions), (q0, u0), {})
     for entry, array in zip(inputs, (q, u)):
@@ -172,11 +172,7 @@ def _initial_state(plant: Plant, q0: ArrayLike, u0: ArrayLike) -> tuple[Array, A
             )
     _refuse_huge("q0", q, LARGEST_COORDINATE, "rad or m")
     _refuse_huge("u0", u, LARGEST_SPEED, "rad/s or m/s")
-    q, u = q.copy(), u.copy()
-    for coordinate, _ in plant.free:
-        quaternion = q[coordinate + 3 : coordinate + 7]
-        quaternion /= np.linalg.norm(quaternion)
-    return q, u
+    return plant.normalized(q.copy()), u.copy()
 
 
 def _refuse_huge(name: str, values: Array, largest: float, unit: str) -> None:

@@ -30,9 +30,10 @@ typedef struct {
 
 typedef struct {
     /* the robot: its equations know damping, but not dry friction */
-    int64_t n, nq, free_count;
-    const int64_t *coordinate;                     /* of each speed; -1 if of a free joint */
-    const int64_t *free_coordinate, *free_speed;   /* where those of free joints begin */
+    int64_t n, nq, turning_count, moving_count;
+    const int64_t *coordinate;  /* of each speed; -1 if of a free or ball joint */
+    const int64_t *turning;     /* where quaternions and their angular velocities begin */
+    const int64_t *moving;      /* where positions, their quaternions and velocities begin */
     state_function *forward, *mass, *bias, *gravity, *inverse, *wrench;
     const double *damping, *friction;
     int64_t dry;

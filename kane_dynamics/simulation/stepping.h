@@ -1,14 +1,22 @@
 /* One step of a method. */
 
-/* Rates of the coordinates: speeds, and for a free joint those of its position and quaternion. */
+/* Rates of the coordinates: speeds, and those of positions and quaternions. */
 static void coordinate_rates(const Run *r, const double *q, const double *u, double *qdot)
 {
     for (int64_t k = 0; k < r->n; k++)
         if (r->coordinate[k] >= 0)
             qdot[r->coordinate[k]] = u[k];
-    for (int64_t k = 0; k < r->free_count; k++) {
-        const double *e = q + r->free_coordinate[k] + 3, *v = u + r->free_speed[k], *w = v + 3;
-        double *p = qdot + r->free_coordinate[k], *edot = p + 3;
+    for (int64_t k = 0; k < r->turning_count; k++) {
+        const double *e = q + r->turning[2 * k], *w = u + r->turning[2 * k + 1];
+        double *edot = qdot + r->turning[2 * k];
+        edot[0] = 0.5 * (e[3] * w[0] + e[1] * w[2] - e[2] * w[1]);
+        edot[1] = 0.5 * (e[3] * w[1] + e[2] * w[0] - e[0] * w[2]);
+        edot[2] = 0.5 * (e[3] * w[2] + e[0] * w[1] - e[1] * w[0]);
+        edot[3] = -0.5 * (e[0] * w[0] + e[1] * w[1] + e[2] * w[2]);
+    }
+    for (int64_t k = 0; k < r->moving_count; k++) {
+        const double *e = q + r->moving[3 * k + 1], *v = u + r->moving[3 * k + 2];
+        double *p = qdot + r->moving[3 * k];
         /* velocity in the world: v + 2 e × (e × v + e4 v) */
         double cx = e[1] * v[2] - e[2] * v[1] + e[3] * v[0];
         double cy = e[2] * v[0] - e[0] * v[2] + e[3] * v[1];
@@ -16,17 +24,13 @@ static void coordinate_rates(const Run *r, const double *q, const double *u, dou
         p[0] = v[0] + 2.0 * (e[1] * cz - e[2] * cy);
         p[1] = v[1] + 2.0 * (e[2] * cx - e[0] * cz);
         p[2] = v[2] + 2.0 * (e[0] * cy - e[1] * cx);
-        edot[0] = 0.5 * (e[3] * w[0] + e[1] * w[2] - e[2] * w[1]);
-        edot[1] = 0.5 * (e[3] * w[1] + e[2] * w[0] - e[0] * w[2]);
-        edot[2] = 0.5 * (e[3] * w[2] + e[0] * w[1] - e[1] * w[0]);
-        edot[3] = -0.5 * (e[0] * w[0] + e[1] * w[1] + e[2] * w[2]);
     }
 }
 
 static void normalize(const Run *r, double *q)
 {
-    for (int64_t k = 0; k < r->free_count; k++) {
-        double *e = q + r->free_coordinate[k] + 3;
+    for (int64_t k = 0; k < r->turning_count; k++) {
+        double *e = q + r->turning[2 * k];
         double norm = sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3]);
         for (int i = 0; i < 4; i++)
             e[i] /= norm;
