@@ -78,7 +78,10 @@ def test_a_chain_of_many_links_is_checked() -> None:
             lambda: with_joints(replace(HINGE, parent="hand"), SLIDE),
             "'arm' - 'hand' - 'arm' form a cycle",
         ),
-        (lambda: with_joints(replace(HINGE, kind="universal"), SLIDE), "'hinge' is of kind 'universal'"),
+        (
+            lambda: with_joints(replace(HINGE, kind="universal"), SLIDE),
+            "'hinge' is of kind 'universal'",
+        ),
         (lambda: with_joints(replace(HINGE, axis=(0.0, 0.0, 0.0)), SLIDE), "'hinge' has the axis"),
         (lambda: with_joints(replace(HINGE, axis=(0.0, 0.0, 2.0)), SLIDE), "of length one"),
         (lambda: with_joints(replace(HINGE, translation=(0.0, nan, 0.0)), SLIDE), "'hinge'.*nan"),

@@ -7,9 +7,10 @@ import pytest
 from robot_graph import limited_arm
 
 from kane_dynamics.errors import ArgumentError
-from kane_dynamics.ros.commands.commander import Commander, State
+from kane_dynamics.ros.commands.commander import Commander
 from kane_dynamics.ros.commands.output import RISE
 from kane_dynamics.ros.commands.trust import Seen
+from kane_dynamics.ros.commands.wishes import State
 from kane_dynamics.ros.model import Array, Model, load_model
 from kane_dynamics.ros.settings import Settings
 from kane_dynamics.ros.stamps import SECOND

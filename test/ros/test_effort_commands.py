@@ -23,7 +23,7 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
-from kane_dynamics.ros.commands.commander import State
+from kane_dynamics.ros.commands.wishes import State
 from kane_dynamics.ros.model import load_model
 from kane_dynamics.ros.node import DynamicsNode
 from kane_dynamics_interfaces.msg import CommandState

@@ -25,9 +25,10 @@ from machine_runs import STEPS, runs
 from simulated_arms import Arm, arm
 
 from kane_dynamics.errors import ArgumentError
-from kane_dynamics.ros.commands.commander import Commander, State
+from kane_dynamics.ros.commands.commander import Commander
 from kane_dynamics.ros.commands.output import RISE
 from kane_dynamics.ros.commands.trust import Seen
+from kane_dynamics.ros.commands.wishes import State
 from kane_dynamics.ros.faults import Fault
 from kane_dynamics.ros.limits import clamped
 from kane_dynamics.ros.model import Array
@@ -235,7 +236,7 @@ class Commanding(RuleBasedStateMachine):
         """Within two seconds after whatever it was, an arm rests that does not float or follow."""
         fast = (np.abs(self.arm.velocities) > 2.0 * self.model.velocity_limits).any()
         self._good(rate, rate // 5)
-        for _ in range(12 if self.commander._cautious else 9):
+        for _ in range(12 if self.commander._rhythm.cautious else 9):
             if self._finished():
                 return
             self._good(rate, rate // 5)

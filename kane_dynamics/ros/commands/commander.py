@@ -10,9 +10,6 @@ All times are whole nanoseconds of one clock, which the caller chooses and nobod
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
-from typing import Protocol
 
 import numpy as np
 
@@ -22,12 +19,14 @@ from kane_dynamics.ros.commands.law import Gains, Law, per_joint
 from kane_dynamics.ros.commands.output import FADING, Output
 from kane_dynamics.ros.commands.reckoning import Reckoning
 from kane_dynamics.ros.commands.references import Braking, Reference, Rest, Slowing, soonest
+from kane_dynamics.ros.commands.rhythm import Rhythm
 from kane_dynamics.ros.commands.trust import Seen, Trust
+from kane_dynamics.ros.commands.wishes import Motion, Saturation, State
 from kane_dynamics.ros.limits import clamped
 from kane_dynamics.ros.model import Array, Model
 from kane_dynamics.ros.settings import Settings
 from kane_dynamics.ros.stamps import SECOND
-from kane_dynamics.ros.trajectories.verdicts import Code, Verdict
+from kane_dynamics.ros.trajectories.verdicts import Code
 from kane_dynamics.simulation.trajectory import Sample
 
 TICK = 0.005
@@ -41,73 +40,9 @@ _LONGEST_UNSEEN = 0.5  # s without joint states, after which nobody knows where 
 _PAUSE, _PAUSE_PERIODS = 0.01, 4.0  # s, or periods, after which a motion goes on without a state
 _CATCH_UP = SECOND // 200  # ns without a command, while newer joint states are waiting
 _GAINS_LAST = SECOND // 50  # ns, for the inertia changes with the pose
-_CAUTIOUS_DELAY = 0.015  # s, for which gains are chosen after a jump
-_OF_LONGEST = 0.35  # share of the longest time without a command and with an old state, that counts
 _LET_SETTLE = 3 * SECOND // 10  # ns under feedback, before a robot that moved is left to itself
-_KEPT = ("_reference", "_after", "_period", "_lag", "_longest", "_stepped", "_came", "_cautious")
+_KEPT = ("_reference", "_after", "_rhythm")
 _UNSEEN_DAMPING = 0.5 / TICK  # 1/s
-_LONGEST_LEAD = 0.005  # s, by which a command is taken to be under way
-_USUAL_PERIOD = 0.002  # s between joint states, until they have been seen
-_SLOWEST_PERIOD = 0.05  # s
-
-
-class State(Enum):
-    """What is being done."""
-
-    CLOSED = "closed"
-    FLOATING = "floating"
-    HOLDING = "holding"
-    FOLLOWING = "following"
-    BRAKING = "braking"
-    NOTHING = "nothing"
-    """Enabled, but joint states cannot be trusted, and the last command has gone out."""
-
-
-class Motion(Reference, Protocol):
-    """A motion that somebody wants, and that falls due at a time.
-
-    Attributes
-    ----------
-    withdrawn : bool
-        Whether it is not to be followed any more.
-    followed : bool
-        Whether it has been taken up; then it hears from here how that ends.
-    """
-
-    begin: int
-    withdrawn: bool
-    followed: bool
-
-    @property
-    def observer(self) -> object:
-        """Who sees how it is followed."""
-
-    @property
-    def trips(self) -> bool:
-        """Whether it is a fault if it cannot be followed."""
-
-    def judged(
-        self, now: int, wanted: Sample, positions: Array, velocities: Array
-    ) -> Verdict | None:
-        """The verdict of the one who wants it, if it is not to be followed any longer."""
-
-    def over(self, sentence: str) -> None:
-        """Tell the one who wants it that it is not followed any more, and why."""
-
-
-@dataclass(frozen=True)
-class Saturation:
-    """What effort limits cost: the torque wanted of a joint that could not be commanded."""
-
-    joint: str
-    wanted: float
-    limit: float
-
-    def __str__(self) -> str:
-        return (
-            f"joint {self.joint!r} is commanded its limit of {self.limit:g}, "
-            f"where {self.wanted:.4g} is needed"
-        )
 
 
 class Commander:
@@ -150,11 +85,10 @@ class Commander:
         self._stopping: Motion | None = None
         self._after = State.FLOATING
         self._gains: Gains | None = None
-        self._cautious = False
+        self._rhythm = Rhythm()
         self._damping: Array | float = 0.0
         self._given: tuple[Array | None, Array | None, Array | None] = (None, None, None)
-        self._period, self._lag, self._longest = _USUAL_PERIOD, 0.0, 0.0
-        self._stepped = self._came = self._gained = 0
+        self._gained = 0
         self.configure(settings, 0)
 
     # --------------------------------------------------------------------------------- parameters
@@ -213,7 +147,8 @@ class Commander:
             raise ArgumentError(sentence)
         self.tripped = False
         if self.state in (State.CLOSED, State.NOTHING):
-            self.reason, self._stepped, self._cautious = "", now, False
+            self.reason = ""
+            self._rhythm.begin(now)
             self._trust.begin(seen)
             self._bounds.begin(seen.positions)
             self._law.forget()
@@ -369,14 +304,14 @@ class Commander:
         sentence = self._trust.too_old(seen.times, now, self._settings.state_timeout)
         if sentence:
             return None if more else self._distrust(sentence, now)
-        if more and now - self._stepped < _CATCH_UP and self._trust.holds:
+        if more and now - self._rhythm.stepped < _CATCH_UP and self._trust.holds:
             return None  # where the robot is will be known in a moment
-        gap = (now - self._stepped) / SECOND
-        self._note_timing(seen, now)
+        gap = (now - self._rhythm.stepped) / SECOND
+        self._rhythm.came(int(seen.times.max()), now)
         trusted = self._trust.holds
         sentence = self._trust.take(seen, now)
         if sentence:
-            self._cautious = True
+            self._rhythm.cautious = True
             return self._distrust(sentence, now)
         if not self._trust.holds:
             return self.tick(now)
@@ -424,8 +359,8 @@ class Commander:
         drive the robot back.
         """
         moving = self.state in (State.FOLLOWING, State.BRAKING)
-        pause = max(_PAUSE, _PAUSE_PERIODS * self._period)
-        if not moving or now - self._stepped < pause * SECOND:
+        pause = max(_PAUSE, _PAUSE_PERIODS * self._rhythm.period)
+        if not moving or now - self._rhythm.stepped < pause * SECOND:
             return None
         assert self._trust.last is not None
         self._reckoning.at(self._trust.last, now)  # so that it need not catch up when it is asked
@@ -438,15 +373,10 @@ class Commander:
 
         That is from when it has come to the robot until the one after it has.
         """
-        wanted, begin = self._now_wanted(now), now + round(self._lead * SECOND)
+        wanted, begin = self._now_wanted(now), now + round(self._rhythm.lead * SECOND)
         end = begin + round(until_next * SECOND)
         before, after = self._reference.at(begin).velocities, self._reference.at(end).velocities
         return Sample(wanted.positions, wanted.velocities, (after - before) / until_next)
-
-    @property
-    def _lead(self) -> float:
-        """Seconds until a command acts: as many as states take, but old stamps mean nothing."""
-        return min(self._lag, _LONGEST_LEAD)
 
     def _now_wanted(self, now: int) -> Sample:
         """State that is wanted now; it is asked for several times at a joint state."""
@@ -465,10 +395,7 @@ class Commander:
 
     def _cared_for(self, seen: Seen, now: int) -> Array | None:
         """Torques at a state that can be trusted."""
-        seconds = min((now - self._stepped) / SECOND, _SLOWEST_PERIOD)
-        age = (now - int(seen.times.max())) / SECOND
-        self._longest = max(seconds + 2.0 * age, self._longest * (1.0 - seconds))
-        self._stepped = now
+        seconds = self._rhythm.step(int(seen.times.max()), now)
         if isinstance(self._reference, Braking) and self._lost(seen, now):
             self._brake(now, _HARD)
         self._supervise(seen, now)
@@ -499,23 +426,6 @@ class Commander:
             sentence = self._bounds.too_far(seen.positions, seen.velocities)
         if sentence and self.state is not State.BRAKING:
             self.trip(sentence, now)
-
-    def _note_timing(self, seen: Seen, now: int) -> None:
-        """Learn how often joint states come, and how old they are."""
-        period, self._came = (now - self._came) / SECOND, now
-        if period < _SLOWEST_PERIOD:
-            self._period += 0.02 * (period - self._period)
-            age = max(now - int(seen.times.max()), 0) / SECOND
-            self._lag += 0.02 * (age - self._lag)
-
-    @property
-    def _delay(self) -> float:
-        """Seconds after which torques act: transport both ways, and until the next ones come.
-
-        Where these come irregularly, the longest time of late counts.
-        """
-        delay = max(self._period + 2.0 * self._lag, _OF_LONGEST * self._longest)
-        return max(delay, _CAUTIOUS_DELAY) if self._cautious else delay
 
     # -------------------------------------------------------------------------------- what is due
     def _follow_due(self, seen: Seen, now: int) -> None:
@@ -610,11 +520,13 @@ class Commander:
     def _floating(self, seen: Seen) -> Array:
         self._law.forget()
         damped = -self._damping * seen.velocities
-        accelerations = self._bounds.walled(damped, seen.positions, seen.velocities, self._period)
+        accelerations = self._bounds.walled(
+            damped, seen.positions, seen.velocities, self._rhythm.period
+        )
         return self._law.driven(seen.positions, accelerations)
 
     def _tracking(self, seen: Seen, now: int, seconds: float) -> Array:
-        wanted = self._wanted(now, self._period)
+        wanted = self._wanted(now, self._rhythm.period)
         positions, velocities, _ = seen
         control = self._settings.control
         if control == "feedforward" and self.state is State.FOLLOWING:
@@ -622,7 +534,7 @@ class Commander:
         computed = control != "pd"
         if self._gains is None or now - self._gained > _GAINS_LAST:
             self._gained = now
-            self._gains = self._law.gains(computed, self._delay, positions, self._given)
+            self._gains = self._law.gains(computed, self._rhythm.delay, positions, self._given)
         saturation = self._output.lacking
         self._law.integrate(wanted, positions, self._gains, seconds, saturation)
         law = self._law.computed if computed else self._law.pd
@@ -649,7 +561,7 @@ class Commander:
         acting = command - self._law.unknown
         if self._settings.robot_compensates_gravity:
             acting = acting + self.model.gravity(positions)
-        self._reckoning.commanded(acting, now + round(self._lead * SECOND))
+        self._reckoning.commanded(acting, now + round(self._rhythm.lead * SECOND))
         return command
 
     def _without_gravity(self, torques: Array, positions: Array) -> Array:

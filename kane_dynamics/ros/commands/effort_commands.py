@@ -18,9 +18,10 @@ from std_srvs.srv import SetBool, Trigger
 
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.ros.arrays import message_array
-from kane_dynamics.ros.commands.commander import TICK, Commander, State
+from kane_dynamics.ros.commands.commander import TICK, Commander
 from kane_dynamics.ros.commands.law import per_joint
 from kane_dynamics.ros.commands.trust import Seen
+from kane_dynamics.ros.commands.wishes import State
 from kane_dynamics.ros.control_clock import ControlClock
 from kane_dynamics.ros.faults import Fault, Faults
 from kane_dynamics.ros.joint_states import JointStates
