@@ -12,7 +12,6 @@ from kane_dynamics.dynamics import Dynamics
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.robot.check import Finding
 from kane_dynamics.robot.check import check as check_robot
-from kane_dynamics.robot.check_moving import check_moving
 from kane_dynamics.robot.model import Robot
 from kane_dynamics.robot.tree import moving_tree
 from kane_dynamics.robot.urdf import read_urdf
@@ -67,7 +66,7 @@ def load(
         raise ArgumentError(f"joint_friction must be True or False, got {joint_friction!r}")
     robot = _robot(source)
     tree = moving_tree(robot, joints, locked, base, joint_friction)
-    for finding in check_moving(robot, tree):
+    for finding in check_robot(robot, tree):
         if finding.severity == "error":
             _logger.warning("%s: %s", robot.source, finding.message)
     return Dynamics(robot, tree, _gravity(gravity), backend, cache)

@@ -23,7 +23,6 @@ from kane_dynamics.robot import (
     read_urdf,
 )
 from kane_dynamics.robot.check import RULES, SEVERITIES, Finding, check
-from kane_dynamics.robot.check_moving import check_moving
 from kane_dynamics.robot.model import ZERO, Matrix, Vector
 
 ROBOTS = Path(
@@ -341,7 +340,7 @@ def test_only_what_moves_is_judged_when_some_joints_are_locked() -> None:
     robot = with_link(last, "link7", diagonal(1e-6, 1e-6, 1e-5))
 
     def errors(**options: Any) -> set[tuple[str, str]]:
-        findings = check_moving(robot, moving_tree(robot, **options))
+        findings = check(robot, moving_tree(robot, **options))
         return {(f.link, f.rule) for f in findings if f.severity == "error"}
 
     both = {("joint7", "negative-damping"), ("link7", "triangle-inequality")}
@@ -354,8 +353,34 @@ def test_a_massless_tip_is_found_when_the_joint_before_it_is_locked() -> None:
     robot = chain([1.0, 0.0, 0.0], [0.3, 0.3, 0.3])
     for link in ("link2", "link3"):
         robot = with_link(robot, link, diagonal(0.0, 0.0, 0.0))
-    findings = check_moving(robot, moving_tree(robot, locked={"joint2": 0.0}))
+    findings = check(robot, moving_tree(robot, locked={"joint2": 0.0}))
     assert ("joint3", "no-inertia") in {(f.link, f.rule) for f in findings}
+
+
+def test_a_base_is_judged_as_a_moving_body_where_it_floats() -> None:
+    robot = with_link(XARM, "link_base", diagonal(0.001, 0.001, 0.01))
+    floating = check(robot, moving_tree(robot, base="floating"))
+    assert ("error", "triangle-inequality") in {
+        (f.severity, f.rule) for f in floating if f.link == "link_base"
+    }
+    assert check(robot, moving_tree(robot)) == ()
+    assert ("warning", "link_base", "triangle-inequality") in found(robot)
+
+
+def test_a_joint_is_judged_where_it_is_locked() -> None:
+    particle = Inertia(1.0, ZERO, (ZERO, ZERO, ZERO))
+    slide = Joint("slide", "prismatic", "bob", "hand", axis=(0.0, 0.0, 1.0))
+    robot = pendulum(None, axis=(1.0, 0.0, 0.0))
+    robot = replace(
+        robot, links=(*robot.links, Link("hand", particle)), joints=(*robot.joints, slide)
+    )
+
+    def errors(position: float) -> set[tuple[str, str]]:
+        findings = check(robot, moving_tree(robot, locked={"slide": position}))
+        return {(f.link, f.rule) for f in findings if f.severity == "error"}
+
+    assert errors(0.0) == {("pivot", "no-inertia")}
+    assert errors(0.5) == set()
 
 
 def test_loading_says_nothing_of_joints_that_are_locked(caplog: pytest.LogCaptureFixture) -> None:

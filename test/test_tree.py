@@ -77,6 +77,16 @@ def test_rigid_links_are_one_body() -> None:
     assert moving_tree(ARM).frame("tool") == Frame(2, translation=(0.0, 0.0, 1.0))
 
 
+def test_the_ground_has_the_mass_of_what_does_not_move_and_no_part_in_the_equations() -> None:
+    tree = moving_tree(ARM, joints=["slide"])
+    assert tree.ground.mass == 6.0
+    assert tree.ground.first_moment == (0.0, 0.0, 2.0 * (0.5 + 1.5 + 2.5))
+    bare = moving_tree(replace(ARM, links=(Link("base"), *LINKS[1:])), joints=["slide"])
+    assert bare.ground.mass == 4.0
+    assert (bare, repr(bare)) == (tree, repr(tree))
+    assert moving_tree(ARM, base="floating").ground.mass == 0.0
+
+
 def test_a_joint_locked_at_a_right_angle_turns_what_it_carries() -> None:
     tree = moving_tree(ARM, locked={"elbow": pi / 2, "slide": 0.25})
     assert tree.joint_names == ("shoulder",)

@@ -13,6 +13,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from kane_dynamics.robot import Joint, Limits, Mimic, Robot, read_urdf
+from kane_dynamics.robot.model import Matrix
 
 ROBOTS = Path(
     str(distribution("example-robot-data").locate_file("cmeel.prefix/share/example-robot-data"))
@@ -210,6 +211,29 @@ def test_quaternions_of_urdf_1_1_are_rotations(pitch: float) -> None:
         hinge(text, robot='version="1.1"').rotation, turn.as_matrix(), atol=1e-14
     )
     assert hinge(text, robot='version="1.0"') == hinge()
+
+
+def test_quaternions_of_right_angles_are_exact_and_near_ones_are_kept() -> None:
+    def turn(quaternion: str) -> Matrix:
+        return hinge(f'<origin quat_xyzw="{quaternion}"/>', robot='version="1.1"').rotation
+
+    about_x = ((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0))
+    assert turn("0.7071067811865475 0 0 0.7071067811865476") == about_x
+    assert turn("0.7071 0 0 0.7071") == about_x
+    assert turn("0.5 0.5 0.5 0.5") == ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+    angle = pi / 2 - 1e-9
+    near = turn(f"{sin(angle / 2)} 0 0 {cos(angle / 2)}")
+    assert near[1][1] == pytest.approx(1e-9, rel=1e-6)
+
+
+def test_urdf_parser_py_may_ask_for_children_as_lxml_names_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    as_read = read_urdf(PANDA)
+    monkeypatch.setattr(
+        "urdf_parser_py.xml_reflection.core.xml_children", lambda element: element.getchildren()
+    )
+    assert read_urdf(PANDA) == as_read
 
 
 def test_limits_default_as_in_urdf() -> None:

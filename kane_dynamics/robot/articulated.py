@@ -27,7 +27,8 @@ def unresisted_joints(survey: Survey) -> dict[int, str]:
     singular: dict[int, str] = {}
     for i in range(len(bodies.mass) - 1, 0, -1):
         joint = bodies.joint[i]
-        assert joint is not None
+        if joint is None:  # a floating base, inboard of which there is nothing
+            continue
         subspace = _motion_subspace(joint)
         momentum = inertia[i] @ subspace
         free, locked = subspace.T @ momentum
@@ -96,6 +97,7 @@ def _displacement(joint: Joint, index: int, rotation: Array, translation: Array)
             + sin(position) * _cross(axis)
             + (1.0 - cos(position)) * np.outer(axis, axis)
         )
+        translation = translation + rotation @ (joint.pitch * position * axis)
     transform = np.zeros((6, 6))
     transform[:3, :3] = transform[3:, 3:] = turn.T
     transform[3:, :3] = -turn.T @ _cross(translation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kane_dynamics.robot.model import IDENTITY, ZERO, Matrix, Vector
 from kane_dynamics.robot.names import unknown_name
@@ -82,6 +82,10 @@ class Body:
         return None if count == 1 else self.coordinate + count - 4
 
 
+STANDING = Body("ground", "", "fixed", GROUND, IDENTITY, ZERO, (0.0, 0.0, 1.0), 0, 0)
+"""The ground before anything is fixed to it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
     """Frame of a link in the frame of its body, or of the ground when `body` is -1."""
@@ -105,6 +109,8 @@ class Tree:
         Joints that move by themselves, in the order of the file.
     coordinate_names, speed_names : tuple of str
         Entries of q and u.
+    ground : Body
+        Mass of all that does not move; equations are the same whatever it is.
     """
 
     bodies: tuple[Body, ...]
@@ -112,6 +118,7 @@ class Tree:
     joint_names: tuple[str, ...]
     coordinate_names: tuple[str, ...]
     speed_names: tuple[str, ...]
+    ground: Body = field(default=STANDING, repr=False, compare=False)
 
     @property
     def nq(self) -> int:

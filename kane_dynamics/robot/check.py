@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from kane_dynamics.robot.body import Tree
 from kane_dynamics.robot.check_inertia import (
     center_of_mass_astray,
     center_of_mass_outside,
@@ -47,6 +48,7 @@ from kane_dynamics.robot.check_whole import (
 )
 from kane_dynamics.robot.model import Robot
 from kane_dynamics.robot.survey import Fault, Survey, survey
+from kane_dynamics.robot.tree import whole_tree
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -119,7 +121,7 @@ RULES: tuple[Rule, ...] = (
 """All rules, in the order in which the faults of one link are listed."""
 
 
-def check(robot: Robot) -> tuple[Finding, ...]:
+def check(robot: Robot, tree: Tree | None = None) -> tuple[Finding, ...]:
     """Return what is wrong or suspicious about a robot: the worst first, then as in its file.
 
     Parameters
@@ -127,6 +129,9 @@ def check(robot: Robot) -> tuple[Finding, ...]:
     robot : Robot
         The robot to judge. Links that do not move against each other are judged together where
         only their sum matters, so massless frames behind fixed joints are no fault.
+    tree : Tree, optional
+        Those of its bodies that move, if only they are to be judged; by default all are, and what
+        stands still, too.
 
     Returns
     -------
@@ -148,9 +153,11 @@ def check(robot: Robot) -> tuple[Finding, ...]:
     """
     found: list[tuple[int, int, Finding]] = []
     with np.errstate(all="ignore"):  # absurd numbers may overflow: they are found all the same
-        measured = survey(robot)
+        measured = survey(robot, tree or whole_tree(robot))
         for rule in RULES:
             for fault in rule.faults(measured):
+                if tree is not None and not fault.moves:
+                    continue
                 finding = Finding(rule.severity, fault.name, rule.name, fault.message)
                 found.append((SEVERITIES.index(rule.severity), fault.place, finding))
     return tuple(finding for *_, finding in sorted(found, key=lambda entry: entry[:2]))

@@ -86,8 +86,8 @@ def repeated_inertia(survey: Survey) -> Iterator[Fault]:
             numbers = (bodies.mass[i], *bodies.principal[i])
             groups.setdefault(tuple(f"{number:.9g}" for number in numbers), []).append(i)
     for alike in groups.values():
-        inward = set(alike)
-        chain = [j for j in _chain(survey, alike[-1]) if j in inward]
+        chains = ([j for j in _chain(survey, i) if j in alike] for i in alike)
+        chain = max(chains, key=len)
         if len(chain) >= 3 and _lengths_differ(survey, chain):
             names = [survey.robot.links[bodies.main[j]].name for j in chain[:-1]]
             yield survey.at_link(

@@ -6,7 +6,7 @@ the rotated frame to components in the frame it is given in.
 
 from __future__ import annotations
 
-from math import atan2, cos, hypot, pi, remainder, sin
+from math import cos, hypot, pi, remainder, sin
 
 from kane_dynamics.robot.model import Matrix, Vector
 
@@ -111,22 +111,26 @@ def from_rpy(rpy: Vector) -> Matrix:
     )
 
 
-def rpy_from_quaternion(x: float, y: float, z: float, w: float) -> Vector:
-    """Return roll, pitch, yaw, in rad, of a quaternion of any length but zero."""
+def from_quaternion(x: float, y: float, z: float, w: float) -> Matrix:
+    """Return the rotation of a quaternion of any length but zero, exact where it is a right angle.
+
+    >>> from_quaternion(0.0, 0.0, 0.7071067811865475, 0.7071067811865476)
+    ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    """
     largest = max(abs(x), abs(y), abs(z), abs(w))
     x, y, z, w = x / largest, y / largest, z / largest, w / largest
     s = 2.0 / (x * x + y * y + z * z + w * w)
-    m = (
-        (1.0 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)),
-        (s * (x * y + z * w), 1.0 - s * (x * x + z * z), s * (y * z - x * w)),
-        (s * (x * z - y * w), s * (y * z + x * w), 1.0 - s * (x * x + y * y)),
+    return (
+        _exact(1.0 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)),
+        _exact(s * (x * y + z * w), 1.0 - s * (x * x + z * z), s * (y * z - x * w)),
+        _exact(s * (x * z - y * w), s * (y * z + x * w), 1.0 - s * (x * x + y * y)),
     )
-    # yaw first, then the other two with it taken out: exact also where pitch is a right angle
-    yaw = atan2(m[1][0], m[0][0])
-    c, s = cos(yaw), sin(yaw)
-    pitch = atan2(-m[2][0], c * m[0][0] + s * m[1][0])
-    roll = atan2(s * m[0][2] - c * m[1][2], c * m[1][1] - s * m[0][1])
-    return (roll, pitch, yaw)
+
+
+def _exact(*row: float) -> Vector:
+    """Return 0 and ±1 for components that are so but for rounding."""
+    x, y, z = (float(round(c)) if abs(c - round(c)) <= _ROUNDING else c for c in row)
+    return (x, y, z)
 
 
 def plane_axes(normal: Vector) -> tuple[Vector, Vector]:

@@ -1,18 +1,22 @@
 """A robot measured for judging it: mass and size of its links, and of the bodies they make up.
 
-A body is all links that move as one. Links that are only frames belong to their body like any
-other; so an empty tool frame is no fault, and a sensor of no size counts as part of its carrier.
+The bodies are those of the tree that dynamics uses. Links that are only frames belong to their body
+like any other; so an empty tool frame is no fault, and a sensor of no size counts as part of its
+carrier.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kane_dynamics.robot.model import Joint, Link, Robot
+from kane_dynamics.robot.body import GROUND, Tree
+from kane_dynamics.robot.model import Joint, Robot
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -54,7 +58,7 @@ class Bodies:
 
     Attributes
     ----------
-    joint : the moving joint that carries each body, None for the ground
+    joint : the joint that carries each body, None for the ground and a floating base
     parent : indices of bodies, -1 for that of the ground
     main : indices of the links to name the bodies by: the heaviest, or the first
     rotation, translation : (b, 3, 3), (b, 3) frame of each body in that of its parent, joint at 0
@@ -91,86 +95,75 @@ class Fault:
     place : position in the file, by index of the link or of the joint's outboard link
     name : of the link or joint
     message : what was found, what was expected and how to repair it
+    moves : whether the link or joint does
     """
 
     place: int
     name: str
     message: str
+    moves: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What the rules look at."""
+    """What the rules look at; `body` has the body of every link."""
 
     robot: Robot
+    body: Indices
     parts: Parts
     bodies: Bodies
 
     def at_link(self, index: int, message: str) -> Fault:
         """Return a fault of a link, of whom `message` says something."""
         name = self.robot.links[index].name
-        return Fault(index, name, f"link {name!r} {message}")
+        return Fault(index, name, f"link {name!r} {message}", bool(self.body[index] > 0))
 
     def at_joint(self, joint: Joint, message: str) -> Fault:
         """Return a fault of a joint, of which `message` says something."""
-        names = [link.name for link in self.robot.links]
-        return Fault(names.index(joint.child), joint.name, f"joint {joint.name!r} {message}")
+        place = [link.name for link in self.robot.links].index(joint.child)
+        moves = any(carrier is joint for carrier in self.bodies.joint)
+        return Fault(place, joint.name, f"joint {joint.name!r} {message}", moves)
 
 
-def survey(robot: Robot) -> Survey:
-    """Measure `robot`."""
-    frames = _Frames(robot)
-    parts = _parts(robot.links, frames)
-    return Survey(robot, parts, _bodies(robot.links, frames, parts))
+def survey(robot: Robot, tree: Tree) -> Survey:
+    """Measure the bodies that `tree` makes of `robot`, and the ground."""
+    frames = _Frames(robot, tree)
+    parts = _parts(robot, frames)
+    return Survey(robot, frames.body, parts, _bodies(robot, tree, frames, parts))
 
 
 class _Frames:
-    """Which body each link belongs to and how its frame lies in that of the body."""
+    """Bodies as they are counted here, and frames of all links in those of their bodies.
 
-    def __init__(self, robot: Robot) -> None:
-        index = {link.name: i for i, link in enumerate(robot.links)}
-        outboard: dict[str, list[Joint]] = {}
-        for joint in robot.joints:
-            outboard.setdefault(joint.parent, []).append(joint)
-        count = len(robot.links)
-        self.body: Indices = np.zeros(count, dtype=np.intp)
-        self.rotation: Array = np.tile(np.eye(3), (count, 1, 1))
-        self.translation: Array = np.zeros((count, 3))
-        root = index[robot.root]
-        self.first = [root]
-        self.joint: list[Joint | None] = [None]
-        self.place: list[tuple[int, Array, Array]] = [(-1, np.eye(3), np.zeros(3))]
-        queue = [root]
-        for here in queue:
-            for joint in outboard.get(robot.links[here].name, ()):
-                child = index[joint.child]
-                rotation = self.rotation[here] @ np.array(joint.rotation)
-                offset = _bounded(joint.translation)
-                translation = self.translation[here] + self.rotation[here] @ offset
-                if joint.kind == "fixed":
-                    self.body[child] = self.body[here]
-                    self.rotation[child] = rotation
-                    self.translation[child] = translation
-                else:
-                    self.body[child] = len(self.joint)
-                    self.joint.append(joint)
-                    self.first.append(child)
-                    self.place.append((int(self.body[here]), rotation, translation))
-                queue.append(child)
+    The ground is counted first, and a planar joint carries one body, the last of its three.
+    """
+
+    def __init__(self, robot: Robot, tree: Tree) -> None:
+        planar = {joint.name for joint in robot.joints if joint.kind == "planar"}
+        slides = [body.kind == "prismatic" and body.joint in planar for body in tree.bodies]
+        self.kept = [GROUND, *(i for i, slide in enumerate(slides) if not slide)]
+        frames = [frame for _, frame in tree.frames]
+        self.body = self.indices(frame.body for frame in frames)
+        self.rotation: Array = np.array([frame.rotation for frame in frames])
+        self.translation = _bounded([frame.translation for frame in frames])
+
+    def indices(self, bodies: Iterable[int]) -> Indices:
+        """Return where bodies of the tree are counted here."""
+        return np.array([bisect_left(self.kept, body) for body in bodies], dtype=np.intp)
 
 
 def _bounded(numbers: ArrayLike) -> Array:
-    return np.clip(np.asarray(numbers, dtype=np.float64), -_LARGEST, _LARGEST)
+    finite = np.nan_to_num(np.asarray(numbers, dtype=np.float64))
+    return np.clip(finite, -_LARGEST, _LARGEST)
 
 
-def _parts(links: tuple[Link, ...], frames: _Frames) -> Parts:
+def _parts(robot: Robot, frames: _Frames) -> Parts:
     weighty = [
         (i, link.inertia)
-        for i, link in enumerate(links)
+        for i, link in enumerate(robot.links)
         if link.inertia is not None and (link.inertia.mass or np.any(link.inertia.tensor))
     ]
     chosen = np.array([i for i, _ in weighty], dtype=np.intp)
-    mass = _bounded([inertia.mass for _, inertia in weighty])
     center = _bounded([inertia.center for _, inertia in weighty]).reshape(-1, 3)
     tensor = _bounded([inertia.tensor for _, inertia in weighty]).reshape(-1, 3, 3)
     rotation = frames.rotation[chosen]
@@ -178,7 +171,7 @@ def _parts(links: tuple[Link, ...], frames: _Frames) -> Parts:
     return Parts(
         link=chosen,
         body=frames.body[chosen],
-        mass=mass,
+        mass=_bounded([inertia.mass for _, inertia in weighty]),
         center=frames.translation[chosen] + np.einsum("nij,nj->ni", rotation, center),
         lever=np.linalg.norm(center, axis=1),
         tensor=tensor,
@@ -187,28 +180,32 @@ def _parts(links: tuple[Link, ...], frames: _Frames) -> Parts:
     )
 
 
-def _bodies(links: tuple[Link, ...], frames: _Frames, parts: Parts) -> Bodies:
-    count = len(frames.joint)
-    mass = np.zeros(count)
-    np.add.at(mass, parts.body, parts.mass)
-    moment = np.zeros((count, 3))
-    np.add.at(moment, parts.body, parts.mass[:, None] * parts.center)
+def _bodies(robot: Robot, tree: Tree, frames: _Frames, parts: Parts) -> Bodies:
+    everything = (*tree.bodies, tree.ground)  # of which the ground is the one at GROUND
+    bodies = [everything[i] for i in frames.kept]
+    inboard = [tree.ground, *(everything[i + 1] for i in frames.kept[:-1])]
+    parent = frames.indices(body.parent for body in inboard)
+    parent[0] = -1
+    mass = _bounded([body.mass for body in bodies])
+    moment = _bounded([body.first_moment for body in bodies])
     center = moment / np.where(mass > 0.0, mass, 1.0)[:, None]
-    arm = parts.center - center[parts.body]
-    spread = np.zeros((count, 3, 3))
-    steiner = parts.mass[:, None, None] * arm[:, :, None] * arm[:, None, :]
-    np.add.at(spread, parts.body, parts.spread + steiner)
+    about_origin = _bounded([body.second_moment for body in bodies])
+    spread = about_origin - mass[:, None, None] * center[:, :, None] * center[:, None, :]
     tensor = np.trace(spread, axis1=1, axis2=2)[:, None, None] * np.eye(3) - spread
-    main = np.array(frames.first, dtype=np.intp)
+    index = {link.name: i for i, link in enumerate(robot.links)}
+    first = [index[robot.root], *(index[body.name] for body in bodies[1:])]
+    main = np.array(first, dtype=np.intp)
     lightest_first = np.argsort(parts.mass, kind="stable")
     main[parts.body[lightest_first]] = parts.link[lightest_first]
-    low, high, shaped = _boxes(links, frames)
+    joints = {joint.child: joint for joint in robot.joints}
+    translation = _bounded([body.translation for body in inboard])
+    low, high, shaped = _boxes(robot, frames, parent, translation)
     return Bodies(
-        joint=tuple(frames.joint),
-        parent=np.array([parent for parent, _, _ in frames.place], dtype=np.intp),
+        joint=(None, *(joints.get(body.name) for body in bodies[1:])),
+        parent=parent,
         main=main,
-        rotation=np.array([rotation for _, rotation, _ in frames.place]),
-        translation=np.array([translation for _, _, translation in frames.place]),
+        rotation=np.array([body.rotation for body in inboard]),
+        translation=translation,
         mass=mass,
         center=center,
         spread=spread,
@@ -219,18 +216,21 @@ def _bodies(links: tuple[Link, ...], frames: _Frames, parts: Parts) -> Bodies:
     )
 
 
-def _boxes(links: tuple[Link, ...], frames: _Frames) -> tuple[Array, Array, NDArray[np.bool_]]:
-    owner = [*frames.body, *(parent for parent, _, _ in frames.place[1:])]
-    points = [frames.translation, *(place[None] for _, _, place in frames.place[1:])]
-    shaped = np.zeros(len(frames.joint), dtype=np.bool_)
-    for i, link in enumerate(links):
+def _boxes(
+    robot: Robot, frames: _Frames, parent: Indices, translation: Array
+) -> tuple[Array, Array, NDArray[np.bool_]]:
+    count = len(parent)
+    owner = [*frames.body, *parent[1:], 0]
+    points = [frames.translation, translation[1:], np.zeros((1, 3))]
+    shaped = np.zeros(count, dtype=np.bool_)
+    for i, link in enumerate(robot.links):
         for shape in link.shapes:
             extent = CORNERS * _bounded(shape.extent)
             corners = _bounded(shape.translation) + extent @ np.array(shape.rotation).T
             points.append(frames.translation[i] + corners @ frames.rotation[i].T)
             owner.extend([frames.body[i]] * len(CORNERS))
             shaped[frames.body[i]] = True
-    low = np.full((len(frames.joint), 3), np.inf)
+    low = np.full((count, 3), np.inf)
     high = -low
     where = np.concatenate(points)
     np.minimum.at(low, owner, where)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from kane_dynamics.errors import ArgumentError, ModelError
-from kane_dynamics.robot.body import GROUND, Body, Frame, Tree
+from kane_dynamics.robot.body import GROUND, STANDING, Body, Frame, Tree
 from kane_dynamics.robot.choice import Law, position_laws
 from kane_dynamics.robot.magnitude import check_frictions, check_inertias, check_joints
 from kane_dynamics.robot.model import IDENTITY, ZERO, Inertia, Joint, Matrix, Robot, Vector
@@ -79,25 +79,44 @@ def moving_tree(
     if base not in ("fixed", "floating"):
         raise ArgumentError(f"base is {base!r}, expected 'fixed' or 'floating'")
     laws = position_laws(robot, joints, locked)
-    numbering = _numbering(robot, laws, base)
-    if not numbering.speed_names:
+    check_joints(robot, laws)
+    tree = _tree(robot, laws, base)
+    if not tree.bodies:
         raise ModelError(
             f"{robot.source}: nothing moves, expected a joint that does or base='floating'"
         )
-    check_joints(robot, laws)
+    check_inertias(robot, dict(tree.frames), GROUND)
+    if joint_friction:
+        check_frictions(robot, tree.bodies)
+        _log_unused_friction(robot, laws)
+        return tree
+    return replace(
+        tree, bodies=tuple(replace(body, damping=0.0, friction=0.0) for body in tree.bodies)
+    )
+
+
+def whole_tree(robot: Robot) -> Tree:
+    """Return all bodies of a robot, with each joint that is not fixed moving by itself.
+
+    It may have no bodies, and its numbers may be too large to compute with: to be judged, not used.
+    """
+    laws = {j.name: Law(None if j.kind == "fixed" else j.name, 1.0, 0.0) for j in robot.joints}
+    return _tree(robot, laws, "fixed")
+
+
+def _tree(robot: Robot, laws: Mapping[str, Law], base: str) -> Tree:
+    numbering = _numbering(robot, laws, base)
     builder = _Builder(robot, laws, numbering)
     builder.place_root(base)
     builder.place_links()
-    check_inertias(robot, builder.frames, GROUND)
-    bodies = builder.finished_bodies()
-    if joint_friction:
-        check_frictions(robot, bodies)
-        _log_unused_friction(robot, laws)
-    else:
-        bodies = tuple(replace(body, damping=0.0, friction=0.0) for body in bodies)
-    frames = tuple((link.name, builder.frames[link.name]) for link in robot.links)
+    *bodies, ground = builder.finished_bodies()
     return Tree(
-        bodies, frames, numbering.joint_names, numbering.coordinate_names, numbering.speed_names
+        tuple(bodies),
+        tuple((link.name, builder.frames[link.name]) for link in robot.links),
+        numbering.joint_names,
+        numbering.coordinate_names,
+        numbering.speed_names,
+        ground,
     )
 
 
@@ -208,14 +227,14 @@ class _Builder:
             Body(name, joint, kind, at.body, at.rotation, at.translation, axis, coordinate, speed)
         )
 
-    def finished_bodies(self) -> tuple[Body, ...]:
-        """Return the bodies with the inertia of all their links."""
-        bodies = list(self.bodies)
+    def finished_bodies(self) -> list[Body]:
+        """Return the bodies with the inertia of all their links; the last one is the ground."""
+        bodies = [*self.bodies, STANDING]
         for link in self.robot.links:
             frame = self.frames[link.name]
-            if frame.body != GROUND and link.inertia is not None:
+            if link.inertia is not None:
                 bodies[frame.body] = _with_inertia(bodies[frame.body], link.inertia, frame)
-        return tuple(bodies)
+        return bodies
 
 
 def _displaced(at: Frame, joint: Joint, position: float) -> Frame:

@@ -1,7 +1,8 @@
 """URDF to a robot.
 
 The XML is parsed, reduced to what dynamics needs and checked by this package, so that nothing in a
-file can harm or slow it and every complaint names its element; urdf_parser_py then reads it.
+file can harm or slow it and every complaint names its element. Origins and shapes are read here,
+because urdf_parser_py knows no quaternions; the elements that are left are handed to it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 from collections.abc import Iterator
 from math import inf
 from typing import Any
-from xml.etree.ElementTree import Element, tostring
+from xml.etree.ElementTree import Element
 
 from kane_dynamics.errors import ModelError
 from kane_dynamics.robot.grammar import ROBOT, SHAPE
@@ -28,7 +29,7 @@ from kane_dynamics.robot.model import (
     Shape,
     Vector,
 )
-from kane_dynamics.robot.rotation import change_basis, from_rpy, rpy_from_quaternion, unit
+from kane_dynamics.robot.rotation import change_basis, from_quaternion, from_rpy, unit
 from kane_dynamics.robot.source import read_description
 from kane_dynamics.robot.structure import AXIS_KINDS, MIMIC_KINDS
 from kane_dynamics.robot.xml import fault, parse
@@ -59,8 +60,13 @@ def read_urdf(source: str | bytes | os.PathLike[str]) -> Robot:
     _drop_what_is_not_used(document)
     _check(document, name)
     _free_mimics_without_master(document, name)
-    _translate(document, name)
-    return _robot(_read(document, name), name)
+    parts = list(_parts(document, name))
+    return Robot(
+        document.attrib["name"],
+        tuple(_link(part, where) for where, part in parts if part.tag == "link"),
+        tuple(_joint(part, where) for where, part in parts if part.tag == "joint"),
+        name,
+    )
 
 
 def _parts(document: Element, source: str) -> Iterator[tuple[str, Element]]:
@@ -114,57 +120,29 @@ def _check(document: Element, source: str) -> None:
             raise ModelError(f"{where}: {wrong}")
 
 
-def _translate(document: Element, source: str) -> None:
-    """Put into the words of URDF 1.0 what urdf_parser_py does not know."""
-    document.attrib.pop("version", None)
-    for where, part in _parts(document, source):
-        for origin in part.iter("origin"):
-            _translate_quaternion(origin, where)
-        for limit in part.iter("limit"):
-            limit.attrib.setdefault("velocity", "inf")
-            limit.attrib.setdefault("effort", "inf")
-
-
-def _translate_quaternion(origin: Element, where: str) -> None:
-    quaternion = origin.attrib.pop("quat_xyzw", None)
-    if quaternion is None:
-        return
-    if "rpy" in origin.attrib:
-        raise ModelError(f"{where}: <origin> has both rpy and quat_xyzw, expected one of them")
-    x, y, z, w = map(float, quaternion.split())
-    if x == y == z == w == 0.0:
-        raise ModelError(f"{where}: <origin> has quat_xyzw={quaternion!r}, expected a rotation")
-    origin.set("rpy", " ".join(map(repr, rpy_from_quaternion(x, y, z, w))))
-
-
-def _read(document: Element, source: str) -> Any:
+def _read(part: Element, where: str) -> Any:
+    """Return what urdf_parser_py reads in a link or joint."""
     # imported here, because it loads more than the rest of this package
-    from urdf_parser_py.urdf import URDF  # type: ignore[import-untyped]
+    from urdf_parser_py import urdf  # type: ignore[import-untyped]
+    from urdf_parser_py.xml_reflection.core import Path  # type: ignore[import-untyped]
 
+    reader = urdf.Link if part.tag == "link" else urdf.Joint
     try:
-        return URDF.from_xml_string(tostring(document, encoding="unicode"))
+        return reader.from_xml(part, Path(part.tag))
     except Exception as error:  # the reader raises exceptions of many types, also Exception
         cause = " ".join(str(error).split())
-        raise ModelError(f"{source}: urdf_parser_py cannot read it: {cause}") from error
+        raise ModelError(f"{where}: urdf_parser_py cannot read it: {cause}") from error
 
 
-def _robot(document: Any, source: str) -> Robot:
-    return Robot(
-        document.name,
-        tuple(_link(link) for link in document.links),
-        tuple(_joint(joint, source) for joint in document.joints),
-        source,
-    )
-
-
-def _link(link: Any) -> Link:
-    shapes = (_shape(shape) for shape in [*link.collisions, *link.visuals])
-    inertia = None if link.inertial is None else _inertia(link.inertial)
+def _link(part: Element, where: str) -> Link:
+    shapes = [_shape(shape, where) for tag in ("collision", "visual") for shape in _take(part, tag)]
+    rotation, center = _pose(part.find("inertial"), where)
+    link = _read(part, where)
+    inertia = link.inertial and _inertia(link.inertial, rotation, center)
     return Link(link.name, inertia, tuple(dict.fromkeys(shapes)))
 
 
-def _inertia(inertial: Any) -> Inertia:
-    rotation, center = _pose(inertial.origin)
+def _inertia(inertial: Any, rotation: Matrix, center: Vector) -> Inertia:
     if inertial.inertia is None:
         return Inertia(inertial.mass, center, (ZERO, ZERO, ZERO))
     xx, xy, xz, yy, yz, zz = (getattr(inertial.inertia, key) for key in inertial.inertia.KEYS)
@@ -172,27 +150,28 @@ def _inertia(inertial: Any) -> Inertia:
     return Inertia(inertial.mass, center, change_basis(rotation, tensor))
 
 
-def _shape(shape: Any) -> Shape:
-    rotation, translation = _pose(shape.origin)
-    geometry = shape.geometry
-    kind = type(geometry).__name__.lower()
-    if kind == "box":
-        x, y, z = geometry.size
+def _shape(shape: Element, where: str) -> Shape:
+    rotation, translation = _pose(shape, where)
+    (geometry,) = shape.iterfind("geometry/*")
+    if geometry.tag == "box":
+        x, y, z = _numbers(geometry.attrib["size"])
         extent = (x / 2, y / 2, z / 2)
-    elif kind == "cylinder":
-        extent = (geometry.radius, geometry.radius, geometry.length / 2)
     else:
-        extent = (geometry.radius, geometry.radius, geometry.radius)
-    return Shape(kind, extent, rotation, translation)
+        radius = float(geometry.attrib["radius"])
+        length = geometry.get("length")
+        extent = (radius, radius, radius if length is None else float(length) / 2)
+    return Shape(geometry.tag, extent, rotation, translation)
 
 
-def _joint(joint: Any, source: str) -> Joint:
-    rotation, translation = _pose(joint.origin)
+def _joint(part: Element, where: str) -> Joint:
+    rotation, translation = _pose(part, where)
+    for limit in part.iterfind("limit"):
+        limit.attrib.setdefault("velocity", "inf")
+        limit.attrib.setdefault("effort", "inf")
+    joint = _read(part, where)
     direction = (1.0, 0.0, 0.0) if joint.axis is None else tuple(joint.axis)
     if not any(direction):
-        raise ModelError(
-            f"{source}: joint {joint.name!r}: <axis> has xyz='0 0 0', expected a direction"
-        )
+        raise ModelError(f"{where}: <axis> has xyz='0 0 0', expected a direction")
     dynamics, mimic = joint.dynamics, joint.mimic
     return Joint(
         joint.name,
@@ -202,7 +181,7 @@ def _joint(joint: Any, source: str) -> Joint:
         rotation,
         translation,
         unit(direction),
-        None if joint.limit is None else _limits(joint),
+        joint.limit and _limits(joint),
         (dynamics and dynamics.damping) or 0.0,
         (dynamics and dynamics.friction) or 0.0,
         mimic and Mimic(mimic.joint, _default(mimic.multiplier, 1.0), _default(mimic.offset, 0.0)),
@@ -221,8 +200,32 @@ def _default(value: float | None, default: float) -> float:
     return default if value is None else value
 
 
-def _pose(origin: Any) -> tuple[Matrix, Vector]:
-    if origin is None:
+def _pose(element: Element | None, where: str) -> tuple[Matrix, Vector]:
+    """Take the <origin> out of an element; it is the identity where there is none."""
+    origins = [] if element is None else _take(element, "origin")
+    if not origins:
         return IDENTITY, ZERO
-    (roll, pitch, yaw), (x, y, z) = origin.rpy, origin.xyz
-    return from_rpy((roll, pitch, yaw)), (float(x), float(y), float(z))
+    (origin,) = origins
+    x, y, z = _numbers(origin.get("xyz", "0 0 0"))
+    quaternion = origin.get("quat_xyzw")
+    if quaternion is None:
+        roll, pitch, yaw = _numbers(origin.get("rpy", "0 0 0"))
+        return from_rpy((roll, pitch, yaw)), (x, y, z)
+    if "rpy" in origin.attrib:
+        raise ModelError(f"{where}: <origin> has both rpy and quat_xyzw, expected one of them")
+    components = _numbers(quaternion)
+    if not any(components):
+        raise ModelError(f"{where}: <origin> has quat_xyzw={quaternion!r}, expected a rotation")
+    return from_quaternion(*components), (x, y, z)
+
+
+def _take(element: Element, tag: str) -> list[Element]:
+    """Return the children of this name, which urdf_parser_py is not to see."""
+    children = element.findall(tag)
+    for child in children:
+        element.remove(child)
+    return children
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(word) for word in text.split()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from xml.etree.ElementTree import Element, SubElement
+from xml.etree import ElementTree
 from xml.parsers import expat
 
 from kane_dynamics.errors import ModelError
@@ -18,6 +18,13 @@ XACRO_PREFIX = "xacro:"
 
 _DEEPEST = 500
 _BLANKS = b" \t\r\n"
+
+
+class Element(ElementTree.Element):
+    """An element that urdf_parser_py can read: in ROS 2 it asks for children as lxml names them."""
+
+    def getchildren(self) -> list[ElementTree.Element]:
+        return list(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,7 @@ class Grammar:
     repeated: frozenset[str] = frozenset()
 
 
-def fault(element: Element, grammar: Grammar) -> str | None:
+def fault(element: ElementTree.Element, grammar: Grammar) -> str | None:
     """Say what is wrong with an element that was parsed with this grammar; None if nothing is."""
     tag = f"<{element.tag}>"
     for name in grammar.needs:
@@ -154,7 +161,9 @@ class _Builder:
             parent, grammar = self.open[-1]
             child = grammar.children.get(name)
             if child and (name in grammar.repeated or parent.find(name) is None):
-                self._keep(SubElement(parent, name), child, attributes)
+                element = Element(name)
+                parent.append(element)
+                self._keep(element, child, attributes)
 
     def _keep(self, element: Element, grammar: Grammar, attributes: dict[str, str]) -> None:
         for name in grammar.attributes:
