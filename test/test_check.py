@@ -233,7 +233,7 @@ def test_copied_numbers_are_noted_unless_the_links_are_copies() -> None:
     assert found(chain([1, 2, 3, 1], unlike)) == set()
     same = Shape("box", (0.05, 0.05, 0.1), translation=(0, 0, 0.1))
     modular = chain([1, 1, 1, 1], copies)
-    links = [replace(link, shapes=(same,)) for link in modular.links]
+    links = [replace(link, collisions=(same,)) for link in modular.links]
     assert found(replace(modular, links=tuple(links))) == set()
 
 

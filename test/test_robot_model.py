@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kane_dynamics.errors import ArgumentError, ModelError
-from kane_dynamics.robot import Inertia, Joint, Limits, Link, Mimic, Robot, Shape
+from kane_dynamics.robot import Inertia, Joint, Limits, Link, Material, Mesh, Mimic, Robot, Shape
 
 BALL = Inertia(2.0, (0.0, 0.0, 0.1), ((0.1, 0.0, 0.0), (0.0, 0.1, 0.0), (0.0, 0.0, 0.1)))
 HINGE = Joint("hinge", "revolute", "world", "arm", axis=(0.0, 1.0, 0.0), limits=Limits(-1.0, 1.0))
@@ -132,6 +132,15 @@ def test_what_is_no_tree_of_joints_is_named(robot: object, message: str) -> None
         (Link("arm", replace(BALL, center=(0.0, 0.0))), "tuple of three"),  # type: ignore[arg-type]
         (Link("arm", replace(BALL, tensor=((nan, 0.0, 0.0),) * 3)), "inertia tensor row component"),
         (Link("arm", BALL, (Shape("box", (nan, 1.0, 1.0)),)), "extent of its box"),
+        (Link("arm", BALL, (Shape("cone"),)), "a 'cone', expected box, cylinder, sphere or mesh"),
+        (
+            Link("arm", visuals=(Shape("mesh", mesh=Mesh("arm.stl", (1.0, 1.0, inf))),)),
+            "scale of its mesh component inf",
+        ),
+        (
+            Link("arm", visuals=(Shape("box", material=Material("red", (1.0, 0.0, 0.0))),)),  # type: ignore[arg-type]
+            "colour of its box .* expected a tuple of four numbers",
+        ),
     ],
 )
 def test_what_is_no_number_is_named_with_its_link_and_file(link: Link, message: str) -> None:
@@ -145,8 +154,17 @@ def test_what_is_no_number_is_named_with_its_link_and_file(link: Link, message: 
     [
         ({"links": ("world", "arm")}, r"links\[0\] is of type str, expected Link"),
         ({"links": (Link("a", 3.0),)}, r"links\[0\].inertia is of type float, .* Inertia or None"),
-        ({"links": (Link("a", BALL, 3),)}, r"links\[0\].shapes is of type int, expected tuple"),
-        ({"links": (Link("a", BALL, ("box",)),)}, r"links\[0\].shapes .* str, expected Shape"),
+        ({"links": (Link("a", BALL, 3),)}, r"links\[0\].collisions is of type int, .* tuple"),
+        ({"links": (Link("a", BALL, ("box",)),)}, r"links\[0\].collisions .* str, expected Shape"),
+        ({"links": (Link("a", visuals=[]),)}, r"links\[0\].visuals is of type list, .* tuple"),
+        (
+            {"links": (Link("a", visuals=(Shape("mesh"),)),)},
+            r"links\[0\].visuals.mesh is of type NoneType, expected Mesh",
+        ),
+        (
+            {"links": (Link("a", visuals=(Shape("box", material="red"),)),)},
+            r"links\[0\].visuals.material is of type str, expected Material or None",
+        ),
         ({"joints": (HINGE, "slide")}, r"joints\[1\] is of type str, expected Joint"),
         ({"joints": (replace(HINGE, limits=3), SLIDE)}, r"joints\[0\].limits is of type int"),
         ({"joints": (HINGE, replace(SLIDE, mimic="a"))}, r"joints\[1\].mimic is of type str"),

@@ -3,6 +3,7 @@
 import logging
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.metadata import distribution
 from math import cos, inf, pi, sin
 from pathlib import Path
@@ -104,7 +105,8 @@ def test_what_dynamics_does_not_need_is_passed_over(capfd: pytest.CaptureFixture
             '<ros2_control name="c" type="system"><joint name="hinge"/></ros2_control></robot>',
         )
     )
-    assert rich == plain
+    links = tuple(replace(link, visuals=()) for link in rich.links)
+    assert replace(rich, links=links) == plain
     assert capfd.readouterr() == ("", "")
 
 

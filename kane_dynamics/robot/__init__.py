@@ -1,6 +1,16 @@
 """What a robot is: its links and joints, read from URDF, and the bodies that move."""
 
-from kane_dynamics.robot.model import Inertia, Joint, Limits, Link, Mimic, Robot, Shape
+from kane_dynamics.robot.model import (
+    Inertia,
+    Joint,
+    Limits,
+    Link,
+    Material,
+    Mesh,
+    Mimic,
+    Robot,
+    Shape,
+)
 from kane_dynamics.robot.tree import Body, Frame, Tree, moving_tree
 from kane_dynamics.robot.urdf import read_urdf
 
@@ -11,6 +21,8 @@ __all__ = [
     "Joint",
     "Limits",
     "Link",
+    "Material",
+    "Mesh",
     "Mimic",
     "Robot",
     "Shape",

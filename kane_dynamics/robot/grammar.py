@@ -1,4 +1,4 @@
-"""The part of URDF that dynamics needs: its elements, their attributes, and what those hold."""
+"""The part of URDF that a robot is read from: elements, their attributes, and what those hold."""
 
 from __future__ import annotations
 
@@ -29,22 +29,35 @@ _BOUND = Value("a number", _holds(1, lambda value: not isnan(value)))
 _SIZE = Value("a finite number not below zero", _holds(1, lambda value: 0 <= value < float("inf")))
 _SIZES = Value("three finite numbers", _holds(3, lambda value: 0 <= value < float("inf")))
 _VECTOR = Value("three finite numbers", _holds(3, isfinite))
-_QUATERNION = Value("four finite numbers", _holds(4, isfinite))
+_FOUR = Value("four finite numbers", _holds(4, isfinite))
+_ANYTHING = Value("a name", lambda _: True)
 
 _TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
-_ORIGIN = Grammar({"xyz": _VECTOR, "rpy": _VECTOR, "quat_xyzw": _QUATERNION})
+_ORIGIN = Grammar({"xyz": _VECTOR, "rpy": _VECTOR, "quat_xyzw": _FOUR})
 
 _GEOMETRY = Grammar(
     children={
         "box": Grammar({"size": _SIZES}, needs=("size",)),
         "cylinder": Grammar({"radius": _SIZE, "length": _SIZE}, needs=("radius", "length")),
         "sphere": Grammar({"radius": _SIZE}, needs=("radius",)),
+        "mesh": Grammar({"filename": _NAME, "scale": _VECTOR}, needs=("filename",)),
     }
 )
 
-SHAPE = Grammar(children={"origin": _ORIGIN, "geometry": _GEOMETRY}, needs=("geometry",))
-"""A <collision> or <visual>."""
+MATERIAL = Grammar(
+    {"name": _ANYTHING},
+    {
+        "color": Grammar({"rgba": _FOUR}, needs=("rgba",)),
+        "texture": Grammar({"filename": _NAME}, needs=("filename",)),
+    },
+)
+"""What a <visual> looks like, in it or named for all."""
+
+_COLLISION = Grammar(children={"origin": _ORIGIN, "geometry": _GEOMETRY}, needs=("geometry",))
+
+VISUAL = Grammar(children={**_COLLISION.children, "material": MATERIAL}, needs=("geometry",))
+"""A <visual>, or a <collision>, which is one without <material>."""
 
 _INERTIAL = Grammar(
     children={
@@ -57,7 +70,7 @@ _INERTIAL = Grammar(
 
 _LINK = Grammar(
     {"name": _NAME},
-    {"inertial": _INERTIAL, "collision": SHAPE, "visual": SHAPE},
+    {"inertial": _INERTIAL, "collision": _COLLISION, "visual": VISUAL},
     needs=("name",),
     repeated=frozenset({"collision", "visual"}),
 )
@@ -79,9 +92,9 @@ _JOINT = Grammar(
 )
 
 ROBOT = Grammar(
-    {"name": Value("a name", lambda _: True), "version": _VERSION},
-    {"link": _LINK, "joint": _JOINT},
+    {"name": _ANYTHING, "version": _VERSION},
+    {"link": _LINK, "joint": _JOINT, "material": MATERIAL},
     needs=("name",),
-    repeated=frozenset({"link", "joint"}),
+    repeated=frozenset({"link", "joint", "material"}),
 )
 """A whole URDF."""

@@ -14,6 +14,7 @@ from kane_dynamics.robot.structure import check_structure, root_link
 
 Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
+Colour = tuple[float, float, float, float]
 
 ZERO: Vector = (0.0, 0.0, 0.0)
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -39,34 +40,77 @@ class Inertia:
 
 
 @dataclass(frozen=True, slots=True)
+class Mesh:
+    """A file of surfaces, named as in the URDF and not read, and what its lengths are times."""
+
+    filename: str
+    scale: Vector = (1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a surface looks like: red, green, blue, opacity from 0 to 1, and the file of a picture.
+
+    Both are None where the file names a material that it does not define.
+    """
+
+    name: str = ""
+    rgba: Colour | None = None
+    texture: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Shape:
-    """A box, cylinder or sphere of a link, kept to judge the size of the link.
+    """A solid that is fixed to a link.
 
     Parameters
     ----------
     kind : str
-        "box", "cylinder" or "sphere".
+        "box", "cylinder", "sphere" or "mesh".
     extent : Vector
-        Half the edges of the bounding box, along the axes of the shape, in m.
+        Half the edges of the bounding box, along the axes of the shape, in m: of a cylinder, whose
+        axis is z, (radius, radius, length / 2); zero for a mesh.
     rotation : Matrix
         Axes of the shape, as columns in the link frame.
     translation : Vector
-        Middle of the shape in the link frame, in m.
+        Middle of the shape, or origin of the mesh, in the link frame, in m.
+    mesh : Mesh, optional
+        For the kind "mesh".
+    material : Material, optional
+        Of a shape that is to be seen.
     """
 
     kind: str
-    extent: Vector
+    extent: Vector = ZERO
     rotation: Matrix = IDENTITY
     translation: Vector = ZERO
+    mesh: Mesh | None = None
+    material: Material | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One rigid part; `inertia` is None for a link that is only a frame."""
+    """One rigid part.
+
+    Parameters
+    ----------
+    name : str
+        Unique among links.
+    inertia : Inertia, optional
+        None for a link that is only a frame.
+    collisions, visuals : tuple of Shape
+        What the link strikes others with, and what it looks like; dynamics needs neither.
+    """
 
     name: str
     inertia: Inertia | None = None
-    shapes: tuple[Shape, ...] = ()
+    collisions: tuple[Shape, ...] = ()
+    visuals: tuple[Shape, ...] = ()
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """The boxes, cylinders and spheres, which tell the size of the link."""
+        return tuple(s for s in (*self.collisions, *self.visuals) if s.kind != "mesh")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 from kane_dynamics.errors import ModelError
 
 if TYPE_CHECKING:
-    from kane_dynamics.robot.model import Joint, Link, Robot
+    from kane_dynamics.robot.model import Joint, Link, Robot, Shape
 
 URDF_KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 """Kinds of joints that a URDF can have."""
 
 JOINT_KINDS = (*URDF_KINDS, "ball", "screw")
 """Kinds of joints a robot can have."""
+
+SHAPE_KINDS = ("box", "cylinder", "sphere", "mesh")
+"""Kinds of shapes a link can have."""
 
 AXIS_KINDS = frozenset({"revolute", "continuous", "prismatic", "planar", "screw"})
 """Kinds of joints that move about, along or normal to an axis."""
@@ -63,9 +66,15 @@ def _check_types(robot: Robot) -> None:
         where = f"{robot.source}: links[{i}]"
         _check_type(where, link, model.Link)
         _check_type(f"{where}.inertia", link.inertia, model.Inertia, type(None))
-        _check_type(f"{where}.shapes", link.shapes, tuple)
-        for shape in link.shapes:
-            _check_type(f"{where}.shapes", shape, model.Shape)
+        for shapes in ("collisions", "visuals"):
+            _check_type(f"{where}.{shapes}", getattr(link, shapes), tuple)
+            for shape in getattr(link, shapes):
+                _check_type(f"{where}.{shapes}", shape, model.Shape)
+                kinds = (model.Mesh,) if shape.kind == "mesh" else (type(None),)
+                _check_type(f"{where}.{shapes}.mesh", shape.mesh, *kinds)
+                _check_type(
+                    f"{where}.{shapes}.material", shape.material, model.Material, type(None)
+                )
     for i, joint in enumerate(robot.joints):
         where = f"{robot.source}: joints[{i}]"
         _check_type(where, joint, model.Joint)
@@ -102,10 +111,20 @@ def _check_link(robot: Robot, link: Link) -> None:
         _check_vector(where, "centre of mass", link.inertia.center)
         _check_matrix(where, "inertia tensor", link.inertia.tensor)
         _check_symmetry(where, "inertia tensor", link.inertia.tensor)
-    for shape in link.shapes:
-        _check_vector(where, f"extent of its {shape.kind}", shape.extent)
-        _check_vector(where, f"translation of its {shape.kind}", shape.translation)
-        _check_rotation(where, f"rotation of its {shape.kind}", shape.rotation)
+    for shape in (*link.collisions, *link.visuals):
+        _check_shape(where, shape)
+
+
+def _check_shape(where: str, shape: Shape) -> None:
+    if shape.kind not in SHAPE_KINDS:
+        raise ModelError(f"{where} has a {shape.kind!r}, expected {_either(SHAPE_KINDS)}")
+    _check_vector(where, f"extent of its {shape.kind}", shape.extent)
+    _check_vector(where, f"translation of its {shape.kind}", shape.translation)
+    _check_rotation(where, f"rotation of its {shape.kind}", shape.rotation)
+    if shape.mesh is not None:
+        _check_vector(where, "scale of its mesh", shape.mesh.scale)
+    if shape.material is not None and shape.material.rgba is not None:
+        _check_tuple(where, f"colour of its {shape.kind}", shape.material.rgba, 4)
 
 
 def _check_joint(robot: Robot, joint: Joint) -> None:
@@ -225,8 +244,15 @@ def _check_number(where: str, what: str, value: object) -> None:
 
 
 def _check_vector(where: str, what: str, value: object) -> None:
-    if not isinstance(value, tuple) or len(value) != 3:
-        raise ModelError(f"{where} has the {what} {value!r}, expected a tuple of three numbers")
+    _check_tuple(where, what, value, 3)
+
+
+def _check_tuple(where: str, what: str, value: object, length: int) -> None:
+    if not isinstance(value, tuple) or len(value) != length:
+        words = {3: "three", 4: "four"}
+        raise ModelError(
+            f"{where} has the {what} {value!r}, expected a tuple of {words[length]} numbers"
+        )
     for component in value:
         _check_number(where, f"{what} component", component)
 

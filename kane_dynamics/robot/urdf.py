@@ -9,29 +9,30 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any
 from xml.etree.ElementTree import Element
 
 from kane_dynamics.errors import ModelError
-from kane_dynamics.robot.grammar import ROBOT, SHAPE
+from kane_dynamics.robot.grammar import ROBOT
 from kane_dynamics.robot.model import (
-    IDENTITY,
     ZERO,
     Inertia,
     Joint,
     Limits,
     Link,
+    Material,
     Matrix,
     Mimic,
     Robot,
-    Shape,
     Vector,
 )
-from kane_dynamics.robot.rotation import change_basis, from_quaternion, from_rpy, unit
+from kane_dynamics.robot.rotation import change_basis, unit
 from kane_dynamics.robot.source import read_description
 from kane_dynamics.robot.structure import AXIS_KINDS, MIMIC_KINDS
+from kane_dynamics.robot.urdf_origin import origin_fault, take, take_pose
+from kane_dynamics.robot.urdf_shapes import drop_wrong_shapes, materials_by_name, read_shape
 from kane_dynamics.robot.xml import fault, parse
 
 _logger = logging.getLogger("kane_dynamics")
@@ -60,10 +61,10 @@ def read_urdf(source: str | bytes | os.PathLike[str]) -> Robot:
     _drop_what_is_not_used(document)
     _check(document, name)
     _free_mimics_without_master(document, name)
-    parts = list(_parts(document, name))
+    materials, parts = materials_by_name(document), list(_parts(document, name))
     return Robot(
         document.attrib["name"],
-        tuple(_link(part, where) for where, part in parts if part.tag == "link"),
+        tuple(_link(part, where, materials) for where, part in parts if part.tag == "link"),
         tuple(_joint(part, where) for where, part in parts if part.tag == "joint"),
         name,
     )
@@ -73,6 +74,8 @@ def _parts(document: Element, source: str) -> Iterator[tuple[str, Element]]:
     """Yield links and joints, each with its name in messages."""
     counts = {"link": 0, "joint": 0}
     for part in document:
+        if part.tag not in counts:
+            continue
         counts[part.tag] += 1
         name = repr(part.get("name")) if part.get("name") else f"number {counts[part.tag]}"
         yield f"{source}: {part.tag} {name}", part
@@ -83,13 +86,7 @@ def _drop_what_is_not_used(document: Element) -> None:
     if document.get("version", "1.0") == "1.0":
         for origin in document.iter("origin"):
             origin.attrib.pop("quat_xyzw", None)
-    for link in document.iterfind("link"):
-        for shape in [*link.iterfind("collision"), *link.iterfind("visual")]:
-            geometry = shape.find("geometry")
-            if geometry is None or len(geometry) == 0 or fault(shape, SHAPE):
-                link.remove(shape)
-            else:
-                geometry[1:] = []
+    drop_wrong_shapes(document)
     for joint in document.iterfind("joint"):
         for name, kinds in (("axis", AXIS_KINDS), ("mimic", MIMIC_KINDS)):
             element = joint.find(name)
@@ -115,7 +112,8 @@ def _check(document: Element, source: str) -> None:
     if wrong:
         raise ModelError(f"{source}: {wrong}")
     for where, part in _parts(document, source):
-        wrong = fault(part, ROBOT.children[part.tag])
+        rotations = map(origin_fault, part.iter("origin"))
+        wrong = fault(part, ROBOT.children[part.tag]) or next(filter(None, rotations), None)
         if wrong:
             raise ModelError(f"{where}: {wrong}")
 
@@ -134,12 +132,15 @@ def _read(part: Element, where: str) -> Any:
         raise ModelError(f"{where}: urdf_parser_py cannot read it: {cause}") from error
 
 
-def _link(part: Element, where: str) -> Link:
-    shapes = [_shape(shape, where) for tag in ("collision", "visual") for shape in _take(part, tag)]
-    rotation, center = _pose(part.find("inertial"), where)
+def _link(part: Element, where: str, materials: Mapping[str, Material]) -> Link:
+    collisions, visuals = (
+        tuple(read_shape(shape, materials) for shape in take(part, tag))
+        for tag in ("collision", "visual")
+    )
+    rotation, center = take_pose(part.find("inertial"))
     link = _read(part, where)
     inertia = link.inertial and _inertia(link.inertial, rotation, center)
-    return Link(link.name, inertia, tuple(dict.fromkeys(shapes)))
+    return Link(link.name, inertia, collisions, visuals)
 
 
 def _inertia(inertial: Any, rotation: Matrix, center: Vector) -> Inertia:
@@ -150,21 +151,8 @@ def _inertia(inertial: Any, rotation: Matrix, center: Vector) -> Inertia:
     return Inertia(inertial.mass, center, change_basis(rotation, tensor))
 
 
-def _shape(shape: Element, where: str) -> Shape:
-    rotation, translation = _pose(shape, where)
-    (geometry,) = shape.iterfind("geometry/*")
-    if geometry.tag == "box":
-        x, y, z = _numbers(geometry.attrib["size"])
-        extent = (x / 2, y / 2, z / 2)
-    else:
-        radius = float(geometry.attrib["radius"])
-        length = geometry.get("length")
-        extent = (radius, radius, radius if length is None else float(length) / 2)
-    return Shape(geometry.tag, extent, rotation, translation)
-
-
 def _joint(part: Element, where: str) -> Joint:
-    rotation, translation = _pose(part, where)
+    rotation, translation = take_pose(part)
     for limit in part.iterfind("limit"):
         limit.attrib.setdefault("velocity", "inf")
         limit.attrib.setdefault("effort", "inf")
@@ -198,34 +186,3 @@ def _limits(joint: Any) -> Limits:
 
 def _default(value: float | None, default: float) -> float:
     return default if value is None else value
-
-
-def _pose(element: Element | None, where: str) -> tuple[Matrix, Vector]:
-    """Take the <origin> out of an element; it is the identity where there is none."""
-    origins = [] if element is None else _take(element, "origin")
-    if not origins:
-        return IDENTITY, ZERO
-    (origin,) = origins
-    x, y, z = _numbers(origin.get("xyz", "0 0 0"))
-    quaternion = origin.get("quat_xyzw")
-    if quaternion is None:
-        roll, pitch, yaw = _numbers(origin.get("rpy", "0 0 0"))
-        return from_rpy((roll, pitch, yaw)), (x, y, z)
-    if "rpy" in origin.attrib:
-        raise ModelError(f"{where}: <origin> has both rpy and quat_xyzw, expected one of them")
-    components = _numbers(quaternion)
-    if not any(components):
-        raise ModelError(f"{where}: <origin> has quat_xyzw={quaternion!r}, expected a rotation")
-    return from_quaternion(*components), (x, y, z)
-
-
-def _take(element: Element, tag: str) -> list[Element]:
-    """Return the children of this name, which urdf_parser_py is not to see."""
-    children = element.findall(tag)
-    for child in children:
-        element.remove(child)
-    return children
-
-
-def _numbers(text: str) -> list[float]:
-    return [float(word) for word in text.split()]
