@@ -131,6 +131,20 @@ def test_a_result_that_is_not_finite_is_refused(backend):
 
 
 @pytest.mark.parametrize("backend", ["c", "numpy"])
+@pytest.mark.filterwarnings("error")
+def test_what_is_not_selected_may_be_undefined(backend):
+    graph = Graph()
+    (x,) = graph.inputs("x", 1)
+    roots = [graph.select(x, graph.sqrt(x), graph.constant(-1.0)), graph.select(x, x, 1.0 / x)]
+    function = compiled(program_of("roots", [("x", 1)], (2,), roots), backend)
+    values = np.array([[4.0], [-2.0], [0.0], [-0.0], [9.0]])
+    expected = np.array([[2.0, 4.0], [-1.0, -0.5], [0.0, 0.0], [0.0, 0.0], [3.0, 9.0]])
+    assert_same(function(values), expected)
+    for one, result in zip(values, expected):
+        assert_same(function(one), result)
+
+
+@pytest.mark.parametrize("backend", ["c", "numpy"])
 def test_results_are_new_arrays(backend):
     graph = Graph()
     program = program_of("same", [("x", 2)], (2,), graph.inputs("x", 2))

@@ -1,4 +1,5 @@
-/* What the printed statements call: sine and cosine of many angles at once, square root, sign.
+/* What the printed statements call: sine and cosine of many angles at once, square root, sign,
+ * selection.
  *
  * `lanes` holds LANES doubles side by side. With GCC or Clang it is a vector of the machine; with
  * another compiler, or with NO_VECTORS, it is one double and everything below still holds.
@@ -116,6 +117,7 @@ typedef double real;
 #define REAL(x) (x)
 #define SQRT(x) sqrt(x)
 #define SIGN(x) ((double)(((x) > 0.0) - ((x) < 0.0)))
+#define SELECT(x, a, b) ((x) >= 0.0 ? (a) : (b))
 
 /* Four angles at a time. They reach the lanes in registers: memory would stall them. */
 static inline void four_sines_cosines(double a, double b, double c, double d, double *sine,
@@ -142,6 +144,8 @@ typedef lanes real;
 #define REAL(x) all(x)
 #define SQRT(x) square_root(x)
 #define SIGN(x) sign_of(x)
+/* Less zero, a number becomes lanes and lanes stay what they are. */
+#define SELECT(x, a, b) selected(x, (a) - (lanes){0}, (b) - (lanes){0})
 #define SINCOS(x, s, c) sine_cosine(x, &s, &c)
 
 /* Memory that is to be freed, NULL if there is none. Stacks may be too small for many lanes. */
@@ -170,6 +174,16 @@ static inline lanes sign_of(lanes x)
     /* Where a comparison of lanes holds, it sets all bits. */
     const bits one = bits_of(all(1.0));
     return lanes_of((x > 0.0) & one) - lanes_of((x < 0.0) & one);
+#endif
+}
+
+static inline lanes selected(lanes x, lanes a, lanes b)
+{
+#if LANES == 1
+    return x >= 0.0 ? a : b;
+#else
+    const bits first = x >= 0.0;
+    return lanes_of((bits_of(a) & first) | (bits_of(b) & ~first));
 #endif
 }
 

@@ -13,6 +13,7 @@ _OPERATORS = {
     "mul": "{0}*{1}",
     "div": "{0}/{1}",
     "neg": "-{0}",
+    "select": "({0} >= 0.0 ? {1} : {2})",
 }
 
 
@@ -22,7 +23,8 @@ def _number(value: float) -> str:
 
 
 _MACROS = Language(
-    operators=_OPERATORS | {"sqrt": "SQRT({0})", "sign": "SIGN({0})"},
+    operators=_OPERATORS
+    | {"sqrt": "SQRT({0})", "sign": "SIGN({0})", "select": "SELECT({0}, {1}, {2})"},
     constant=_number,
     input=lambda name, position: f"in_{name}({position})",
 )
@@ -40,8 +42,8 @@ def statements(program: Program, real: str) -> list[str]:
 
     Written in terms of macros and a type that the surroundings define: ``in_<name>(i)`` reads an
     input, ``out(i)`` is an output, ``SINCOS(x, s, c)`` assigns sine and cosine, ``SIGN(x)``,
-    ``SQRT(x)``, and ``REAL(x)`` makes a number a value of type `real`. All statements
-    ``SINCOS`` stand together, right after the angles they need.
+    ``SQRT(x)``, ``SELECT(x, a, b)``, and ``REAL(x)`` makes a number a value of type
+    `real`. All statements ``SINCOS`` stand together, right after the angles they need.
     """
     plan = schedule(program)
     lines = []
