@@ -13,10 +13,10 @@ from random_programs import program_of, random_program
 
 import kane_dynamics as kd
 from kane_dynamics.codegen import compile_program
-from kane_dynamics.codegen.pieces import PIECE
-from kane_dynamics.symbolic.c import statements
 from kane_dynamics.symbolic.graph import Graph
+from kane_dynamics.symbolic.pieces import in_pieces
 from kane_dynamics.symbolic.program import Program
+from kane_dynamics.symbolic.schedule import schedule
 
 INPUTS = (("q", 4), ("u", 3), ("t", 1))
 
@@ -66,11 +66,21 @@ def test_both_backends_agree_on_a_real_robot():
 
 def test_a_program_in_many_pieces_is_still_one_program():
     program = random_program(3, operations=3000, shape=(40,))
-    assert len(statements(program, "real")) > 3 * PIECE
+    assert len(in_pieces(program, schedule(program)).pieces) > 3
     c, numpy = compiled(program, "c"), compiled(program, "numpy")
     for count in ((), (10,)):
         arguments = states(program, *count)
         assert_same(c(*arguments), numpy(*arguments))
+
+
+def test_a_sine_of_a_sine_is_taken_after_it():
+    graph = Graph()
+    (x,) = graph.inputs("x", 1)
+    nested = graph.sin(graph.sin(graph.cos(x)))
+    function = compiled(program_of("nested", [("x", 1)], (1,), [nested]))
+    values = np.linspace(-3.0, 3.0, 9)[:, None]
+    for given in (values, values[2]):
+        assert_same(function(given), np.sin(np.sin(np.cos(given))))
 
 
 def test_many_angles_in_many_pieces():

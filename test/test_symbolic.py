@@ -7,7 +7,7 @@ import random
 import pytest
 import sympy
 
-from kane_dynamics.symbolic.c import c_source, statements
+from kane_dynamics.symbolic.c import c_source
 from kane_dynamics.symbolic.derivative import derivatives
 from kane_dynamics.symbolic.evaluate import evaluate
 from kane_dynamics.symbolic.graph import Expr, Graph
@@ -243,7 +243,6 @@ def test_a_selection_is_written_in_every_language(graph):
     x, y, z = graph.inputs("x", 3)
     program = a_program(graph, graph.select(x - y, y, z * z))
     assert "out[0] = (x[0] - x[1] >= 0.0 ? x[1] : x[2]*x[2]);" in c_source(program)
-    assert "SELECT(in_x(0) - in_x(1), in_x(1), in_x(2)*in_x(2))" in statements(program, "T")[0]
     assert "select(x[0] - x[1], x[1], x[2]*x[2])" in python_source(program)
     cases = r"\begin{cases} x_{2} & x_{1} - x_{2} \ge 0 \\ x_{3} \, x_{3} & \text{else} \end{cases}"
     assert cases in latex_source(program, "y", {})
@@ -301,21 +300,10 @@ def test_parentheses_stand_only_where_needed(graph):
     assert "out[3] = -(x[0] + x[1]);" in text
 
 
-def test_sines_come_together_after_their_angles(graph):
-    x, y, z = graph.inputs("x", 3)
-    lines = statements(a_program(graph, graph.sin(x + y) * z, graph.cos(y) * graph.cos(x + y)), "T")
-    kinds = ["SINCOS" in line for line in lines if "SINCOS" in line or "const" in line]
-    assert kinds.index(True) <= 1
-    assert sum(kinds) == 2
-
-
 def test_a_sine_of_a_sine_is_taken_after_it(graph):
     x, _, _ = graph.inputs("x", 3)
     inner = graph.sin(x)
-    program = a_program(graph, graph.cos(inner + x) * inner)
-    lines = [line for line in statements(program, "T") if "SINCOS" in line]
-    assert lines == ["SINCOS(in_x(0), s1, c1);", "SINCOS(in_x(0) + s1, s2, c2);"]
-    text = c_source(program)
+    text = c_source(a_program(graph, graph.cos(inner + x) * inner))
     assert text.index("s1 = sin(x[0])") < text.index("c2 = cos(x[0] + s1)")
 
 
