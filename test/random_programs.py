@@ -28,7 +28,7 @@ def random_program(seed: int, operations: int = 60, shape: tuple[int, ...] = (3,
     values.append(graph.sin(entries[0] + entries[1] * 2.0))
     for _ in range(operations):
         x, y = choose.choice(values[-30:]), choose.choice(values)
-        kind = choose.choice(["mul", "mul", "add", "add", "sub", "div", "sqrt", "sign"])
+        kind = choose.choice(["mul", "mul", "add", "add", "sub", "div", "sqrt", "sign", "select"])
         values.append(_combined(graph, kind, x, y, choose.uniform(0.1, 0.9)))
     size = 1
     for extent in shape:
@@ -49,4 +49,6 @@ def _combined(graph: Graph, kind: str, x: Expr, y: Expr, a: float) -> Expr:
         return x / (1.0 + y * y)
     if kind == "sqrt":
         return graph.sqrt(a + x * x) - 1.0
+    if kind == "select":
+        return graph.select(y, graph.sqrt(y), a * x)
     return x - a * graph.sign(y)

@@ -154,7 +154,11 @@ print("still there")
 
 @pytest.mark.parametrize(
     "text",
-    [b"\xff\xfe no text", b"no statement;", b"out(0) = REAL(no_such_function(1.0));"],
+    [
+        b"\xff\xfe no text",
+        b"no statement;",
+        b"#define KEPT 0\nBODY { out(0) = REAL(no_such_function(1.0)); }",
+    ],
     ids=["not UTF-8", "no C", "not loadable"],
 )
 def test_statements_that_cannot_be_compiled_are_derived_again(tmp_path, expected, text):

@@ -13,10 +13,10 @@ from random_programs import program_of, random_program
 
 import kane_dynamics as kd
 from kane_dynamics.codegen import compile_program
-from kane_dynamics.codegen.pieces import PIECE
-from kane_dynamics.symbolic.c import statements
 from kane_dynamics.symbolic.graph import Graph
+from kane_dynamics.symbolic.pieces import in_pieces
 from kane_dynamics.symbolic.program import Program
+from kane_dynamics.symbolic.schedule import schedule
 
 INPUTS = (("q", 4), ("u", 3), ("t", 1))
 
@@ -66,11 +66,21 @@ def test_both_backends_agree_on_a_real_robot():
 
 def test_a_program_in_many_pieces_is_still_one_program():
     program = random_program(3, operations=3000, shape=(40,))
-    assert len(statements(program, "real")) > 3 * PIECE
+    assert len(in_pieces(program, schedule(program)).pieces) > 3
     c, numpy = compiled(program, "c"), compiled(program, "numpy")
     for count in ((), (10,)):
         arguments = states(program, *count)
         assert_same(c(*arguments), numpy(*arguments))
+
+
+def test_a_sine_of_a_sine_is_taken_after_it():
+    graph = Graph()
+    (x,) = graph.inputs("x", 1)
+    nested = graph.sin(graph.sin(graph.cos(x)))
+    function = compiled(program_of("nested", [("x", 1)], (1,), [nested]))
+    values = np.linspace(-3.0, 3.0, 9)[:, None]
+    for given in (values, values[2]):
+        assert_same(function(given), np.sin(np.sin(np.cos(given))))
 
 
 def test_many_angles_in_many_pieces():
@@ -128,6 +138,20 @@ def test_a_result_that_is_not_finite_is_refused(backend):
         for values in (np.array(bad), np.array([[2.0, 3.0], bad])):
             with pytest.raises(kd.ArgumentError, match="odd: the result is not finite"):
                 function(values)
+
+
+@pytest.mark.parametrize("backend", ["c", "numpy"])
+@pytest.mark.filterwarnings("error")
+def test_what_is_not_selected_may_be_undefined(backend):
+    graph = Graph()
+    (x,) = graph.inputs("x", 1)
+    roots = [graph.select(x, graph.sqrt(x), graph.constant(-1.0)), graph.select(x, x, 1.0 / x)]
+    function = compiled(program_of("roots", [("x", 1)], (2,), roots), backend)
+    values = np.array([[4.0], [-2.0], [0.0], [-0.0], [9.0]])
+    expected = np.array([[2.0, 4.0], [-1.0, -0.5], [0.0, 0.0], [0.0, 0.0], [3.0, 9.0]])
+    assert_same(function(values), expected)
+    for one, result in zip(values, expected):
+        assert_same(function(one), result)
 
 
 @pytest.mark.parametrize("backend", ["c", "numpy"])

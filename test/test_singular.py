@@ -92,4 +92,18 @@ def test_a_gimbal_that_is_not_locked_has_accelerations(backend):
 
 def test_robots_with_real_links_pay_nothing_for_that():
     arm = kd.load(URDF / "stanford_arm.urdf", cache=False)
+    assert "?" not in arm.source("forward_dynamics")
+
+
+@BACKENDS
+@pytest.mark.filterwarnings("error")
+def test_a_robot_with_a_doubtful_link_pays_a_product_a_sum_and_a_selection(backend):
+    arm = kd.load(GIMBAL, backend=backend, cache=False)
+    assert arm.source("forward_dynamics").count("?") == 1
     assert "sqrt" not in arm.source("forward_dynamics")
+    names: dict = {}
+    exec(arm.source("forward_dynamics", "python"), names)
+    q, u, tau = np.array([[0.3, 0.5, 0.7], [0.1, -1.0, 0.2], [2.0, 1.0, 1.0]])
+    found = names["forward_dynamics"](np.stack([q, 0 * q]), u, tau)
+    np.testing.assert_allclose(found[0], arm.forward_dynamics(q, u, tau), rtol=1e-11)
+    assert not np.isfinite(found[1]).all()

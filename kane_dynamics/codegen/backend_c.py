@@ -33,7 +33,7 @@ Substitute = Callable[[CompileError], Callable[..., Any]]
 
 def compiled_function(
     key: str,
-    statements: Write,
+    body: Write,
     signature: Signature,
     compiler: Compiler,
     cache: Cache,
@@ -45,10 +45,9 @@ def compiled_function(
     Parameters
     ----------
     key : str
-        Digest of everything the statements depend on.
-    statements : callable
-        Returns the statements in C, one a line, as `Texts.c`; called only when they have to be
-        compiled.
+        Digest of everything the body depends on.
+    body : callable
+        Returns what is computed in C, as `Texts.c`; called only when it has to be compiled.
     signature : Signature
         Name, inputs and result.
     compiler : Compiler
@@ -56,7 +55,7 @@ def compiled_function(
     cache : Cache
         Where compiled functions are kept.
     substitute : callable
-        Told why the statements could not be compiled, returns what is called instead from then
+        Told why the body could not be compiled, returns what is called instead from then
         on, or raises an error.
     refuse : callable
         Given the arguments and a result that is not finite, raises an error.
@@ -66,7 +65,7 @@ def compiled_function(
     CompileError
         If the extension that calls compiled functions cannot be made.
     """
-    forms = Forms(key, statements, signature, compiler, cache)
+    forms = Forms(key, body, signature, compiler, cache)
 
     def load(form: str) -> int | Callable[..., Any]:
         try:
@@ -94,7 +93,7 @@ class Forms:
     """The compiled forms of a function: of one state, and of many."""
 
     key: str
-    statements: Write
+    body: Write
     signature: Signature
     compiler: Compiler
     cache: Cache
@@ -110,11 +109,10 @@ class Forms:
     def _load(self, form: str) -> int:
         symbol, source = _FORMS[form]
 
-        def compiled(statements: str) -> tuple[int, bytes]:
-            lines = statements.splitlines()
-            _logger.info("compiling %s, %d statements", self.signature.name, len(lines))
-            text = source(self.signature, lines)
-            code = self.compiler.compile(text, _FLAGS, self.signature.name)
+        def compiled(body: str) -> tuple[int, bytes]:
+            name = self.signature.name
+            _logger.info("compiling %s, %d statements", name, body.count(";"))
+            code = self.compiler.compile(source(self.signature, body), _FLAGS, name)
             return load_function(code, symbol), code
 
         entry = digest(
@@ -124,6 +122,6 @@ class Forms:
         if code is not None:
             with contextlib.suppress(CompileError):
                 return load_function(code, symbol)
-        address, code = first_that_works(self.statements, compiled, CompileError)
+        address, code = first_that_works(self.body, compiled, CompileError)
         self.cache.write(entry, code)
         return address

@@ -18,8 +18,16 @@ def _sign(x: float) -> float:
     return float((x > 0.0) - (x < 0.0))
 
 
-_NUMBER_FUNCTIONS = (math.sin, math.cos, _sign, math.sqrt)
-_COLUMN_FUNCTIONS = (np.sin, np.cos, np.sign, np.sqrt)
+def _select(condition: float, a: float, b: float) -> float:
+    return a if condition >= 0.0 else b
+
+
+def _select_column(condition: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.where(condition >= 0.0, a, b)
+
+
+_NUMBER_FUNCTIONS = (math.sin, math.cos, _sign, math.sqrt, _select)
+_COLUMN_FUNCTIONS = (np.sin, np.cos, np.sign, np.sqrt, _select_column)
 
 Evaluate = Callable[..., list[Any]]
 

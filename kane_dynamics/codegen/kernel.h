@@ -1,4 +1,5 @@
-/* What the printed statements call: sine and cosine of many angles at once, square root, sign.
+/* What the printed statements call: sine and cosine of many angles at once, square root, sign,
+ * selection.
  *
  * `lanes` holds LANES doubles side by side. With GCC or Clang it is a vector of the machine; with
  * another compiler, or with NO_VECTORS, it is one double and everything below still holds.
@@ -31,12 +32,6 @@ typedef int64_t bits __attribute__((vector_size(8 * LANES)));
 #else
 #define APART
 #define EXPORT
-#endif
-
-#if defined(PIECES_APART)
-#define PIECE static APART
-#else
-#define PIECE static
 #endif
 
 static inline bits bits_of(lanes x) { bits b; memcpy(&b, &x, sizeof b); return b; }
@@ -108,6 +103,9 @@ static APART void sine_cosine(lanes x, lanes *sine, lanes *cosine)
 }
 
 #define out(i) result[i]
+#define BODY static void body(INPUTS in, real *restrict result, real *restrict kept)
+#define PIECE(k) static APART void piece_##k(INPUTS in, real *restrict result, real *restrict kept)
+#define CALL(k) piece_##k(in, result, kept)
 
 #if defined(ONE_STATE)
 
@@ -116,8 +114,20 @@ typedef double real;
 #define REAL(x) (x)
 #define SQRT(x) sqrt(x)
 #define SIGN(x) ((double)(((x) > 0.0) - ((x) < 0.0)))
+#define SELECT(x, a, b) ((x) >= 0.0 ? (a) : (b))
 
-/* Four angles at a time. They reach the lanes in registers: memory would stall them. */
+/* Four angles at a time, or fewer and some that nobody asked for. */
+#define SINCOS1(...) SINCOS2(__VA_ARGS__, 0.0, unused, unused)
+#define SINCOS2(...) SINCOS3(__VA_ARGS__, 0.0, unused, unused)
+#define SINCOS3(...) SINCOS4(__VA_ARGS__, 0.0, unused, unused)
+#define SINCOS4(a, sa, ca, b, sb, cb, c, sc, cc, d, sd, cd) do { \
+        double sine[4], cosine[4], unused; \
+        four_sines_cosines(a, b, c, d, sine, cosine); \
+        sa = sine[0], ca = cosine[0], sb = sine[1], cb = cosine[1]; \
+        sc = sine[2], cc = cosine[2], sd = sine[3], cd = cosine[3]; \
+    } while (0)
+
+/* They reach the lanes in registers: memory would stall them. */
 static inline void four_sines_cosines(double a, double b, double c, double d, double *sine,
                                       double *cosine)
 {
@@ -142,7 +152,12 @@ typedef lanes real;
 #define REAL(x) all(x)
 #define SQRT(x) square_root(x)
 #define SIGN(x) sign_of(x)
-#define SINCOS(x, s, c) sine_cosine(x, &s, &c)
+/* Less zero, a number becomes lanes and lanes stay what they are. */
+#define SELECT(x, a, b) selected(x, (a) - (lanes){0}, (b) - (lanes){0})
+#define SINCOS1(x, s, c) sine_cosine(x, &s, &c)
+#define SINCOS2(x, s, c, ...) SINCOS1(x, s, c); SINCOS1(__VA_ARGS__)
+#define SINCOS3(x, s, c, ...) SINCOS1(x, s, c); SINCOS2(__VA_ARGS__)
+#define SINCOS4(x, s, c, ...) SINCOS1(x, s, c); SINCOS3(__VA_ARGS__)
 
 /* Memory that is to be freed, NULL if there is none. Stacks may be too small for many lanes. */
 static inline lanes *lanes_array(size_t length)
@@ -170,6 +185,16 @@ static inline lanes sign_of(lanes x)
     /* Where a comparison of lanes holds, it sets all bits. */
     const bits one = bits_of(all(1.0));
     return lanes_of((x > 0.0) & one) - lanes_of((x < 0.0) & one);
+#endif
+}
+
+static inline lanes selected(lanes x, lanes a, lanes b)
+{
+#if LANES == 1
+    return x >= 0.0 ? a : b;
+#else
+    const bits first = x >= 0.0;
+    return lanes_of((bits_of(a) & first) | (bits_of(b) & ~first));
 #endif
 }
 

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from kane_dynamics.codegen.body_c import body
 from kane_dynamics.codegen.cache import Cache
 from kane_dynamics.codegen.identity import digest
-from kane_dynamics.codegen.kernel_c import REAL
 from kane_dynamics.errors import ArgumentError
-from kane_dynamics.symbolic.c import statements
 from kane_dynamics.symbolic.numpy import python_source
 from kane_dynamics.symbolic.program import Program, Signature
 
@@ -67,8 +66,8 @@ class Texts:
         return self._kept("python", python_source, anew)
 
     def c(self, anew: bool) -> str:
-        """Statements in C, one a line; `anew`, whatever the cache has."""
-        return self._kept("c", lambda program: "\n".join(statements(program, REAL)), anew)
+        """What it computes in C, as `body`; `anew`, whatever the cache has."""
+        return self._kept("c", body, anew)
 
     def _kept(self, language: str, write: Callable[[Program], str], anew: bool) -> str:
         entry = digest(language, self.key)

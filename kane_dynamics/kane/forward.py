@@ -37,7 +37,7 @@ def factorized(
     Parameters
     ----------
     doubtful : collection of int
-        Pivots that may vanish; these become nan where rounding is all that is left of them.
+        Pivots that may vanish; these become zero where rounding is all that is left of them.
     """
     count = len(M)
     rows = [
@@ -60,9 +60,8 @@ def factorized(
 
 
 def _sound(graph: Graph, pivot: Expr, diagonal: Expr) -> Expr:
-    """A pivot, or nan if it is no more than rounding beside its diagonal element."""
-    root = graph.sqrt(pivot - SINGULAR * diagonal)
-    return pivot * (root / root)
+    """A pivot, or zero if it is no more than rounding beside its diagonal element."""
+    return graph.select(pivot - SINGULAR * diagonal, pivot, graph.zero)
 
 
 def solved(graph: Graph, factors: Factorization, right: Sequence[Expr]) -> list[Expr]:

@@ -1,10 +1,10 @@
-"""Programs as C: the statements that compiled backends wrap, and a file for a user to take away."""
+"""Programs as C: a file for a user to take away, and how C writes expressions."""
 
 from __future__ import annotations
 
 from kane_dynamics.symbolic.graph import Expr
 from kane_dynamics.symbolic.program import Program
-from kane_dynamics.symbolic.schedule import TURNS, Schedule, schedule
+from kane_dynamics.symbolic.schedule import Schedule, schedule
 from kane_dynamics.symbolic.text import Language, write
 
 _OPERATORS = {
@@ -13,6 +13,7 @@ _OPERATORS = {
     "mul": "{0}*{1}",
     "div": "{0}/{1}",
     "neg": "-{0}",
+    "select": "({0} >= 0.0 ? {1} : {2})",
 }
 
 
@@ -21,8 +22,9 @@ def _number(value: float) -> str:
     return text if any(mark in text for mark in ".e") else text + ".0"
 
 
-_MACROS = Language(
-    operators=_OPERATORS | {"sqrt": "SQRT({0})", "sign": "SIGN({0})"},
+MACROS = Language(
+    operators=_OPERATORS
+    | {"sqrt": "SQRT({0})", "sign": "SIGN({0})", "select": "SELECT({0}, {1}, {2})"},
     constant=_number,
     input=lambda name, position: f"in_{name}({position})",
 )
@@ -33,33 +35,6 @@ _PLAIN = Language(
     constant=_number,
     input=lambda name, position: f"{name}[{position}]",
 )
-
-
-def statements(program: Program, real: str) -> list[str]:
-    """Straight-line C, one statement a string, for a function body to be put around.
-
-    Written in terms of macros and a type that the surroundings define: ``in_<name>(i)`` reads an
-    input, ``out(i)`` is an output, ``SINCOS(x, s, c)`` assigns sine and cosine, ``SIGN(x)``,
-    ``SQRT(x)``, and ``REAL(x)`` makes a number a value of type `real`. All statements
-    ``SINCOS`` stand together, right after the angles they need.
-    """
-    plan = schedule(program)
-    lines = []
-    assigned = set()
-    for node in plan.order:
-        if node.op not in TURNS:
-            lines.append(f"const {real} {plan.names[node]} = {write(node, plan.names, _MACROS)};")
-        elif node.args[0] not in assigned:
-            angle = node.args[0]
-            assigned.add(angle)
-            number = plan.names[node][1:]
-            text = plan.names.get(angle) or write(angle, plan.names, _MACROS)
-            lines.append(f"{real} s{number}, c{number};")
-            lines.append(f"SINCOS({text}, s{number}, c{number});")
-    for position, output in enumerate(program.outputs):
-        text = _output(output, plan, _MACROS)
-        lines.append(f"out({position}) = {f'REAL({text})' if output.op == 'const' else text};")
-    return lines
 
 
 def c_source(program: Program, comment: str = "") -> str:

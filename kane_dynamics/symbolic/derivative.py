@@ -39,6 +39,11 @@ def _tangents(graph: Graph, nodes: Sequence[Expr], x: Expr) -> dict[Expr, Expr]:
     for node in nodes:
         if node is x or not any(arg in tangent for arg in node.args):
             continue
+        if node.op == "select":  # not a sum of products: zero times what is undefined is undefined
+            condition, *branches = node.args
+            slopes = (tangent.get(branch, graph.zero) for branch in branches)
+            tangent[node] = graph.select(condition, *slopes)
+            continue
         partials = _PARTIALS[node.op](graph, node, *node.args)
         terms = [p * tangent[a] for p, a in zip(partials, node.args) if a in tangent]
         tangent[node] = graph.sum(terms)

@@ -12,6 +12,10 @@ def _divide(a: float, b: float) -> float:
     return a / b if b else math.nan
 
 
+def _root(a: float) -> float:
+    return math.sqrt(a) if a >= 0 else math.nan
+
+
 _OPERATIONS: dict[str, Callable[..., float]] = {
     "neg": lambda a: -a,
     "add": lambda a, b: a + b,
@@ -19,13 +23,14 @@ _OPERATIONS: dict[str, Callable[..., float]] = {
     "div": _divide,
     "sin": math.sin,
     "cos": math.cos,
-    "sqrt": math.sqrt,
+    "sqrt": _root,
     "sign": lambda a: float((a > 0) - (a < 0)),
+    "select": lambda c, a, b: a if c >= 0 else b,
 }
 
 
 def evaluate(outputs: Sequence[Expr], inputs: Mapping[str, Sequence[float]]) -> list[float]:
-    """Numbers for the outputs. A division by zero gives nan.
+    """Numbers for the outputs. A division by zero and the root of a negative number give nan.
 
     >>> from kane_dynamics.symbolic.graph import Graph
     >>> graph = Graph()

@@ -21,7 +21,7 @@ from kane_dynamics.symbolic.rules import RULES
 Number = int | float
 Key = tuple[str, tuple["Expr", ...], float, tuple[str, int]]
 
-FUNCTIONS = frozenset({"sin", "cos", "sqrt", "sign"})
+FUNCTIONS = frozenset({"sin", "cos", "sqrt", "sign", "select"})
 
 
 class Expr:
@@ -31,7 +31,7 @@ class Expr:
     ----------
     op : str
         ``const``, ``input``, ``neg``, ``add``, ``mul``, ``div``, ``sin``, ``cos``, ``sqrt``,
-        ``sign``.
+        ``sign``, ``select``.
     args : tuple of Expr
         Arguments; every argument was made before the node, so its `index` is smaller.
     value : float
@@ -121,6 +121,10 @@ class Graph:
     def sign(self, x: Expr) -> Expr:
         """-1, 0 or 1, as the argument is negative, zero or positive."""
         return self.make("sign", x)
+
+    def select(self, condition: Expr, a: Expr, b: Expr) -> Expr:
+        """a where the condition is at least zero, else b; the other one may be undefined."""
+        return self.make("select", condition, a, b)
 
     def sum(self, terms: Sequence[Expr]) -> Expr:
         total = self.zero

@@ -28,6 +28,7 @@ _LATEX = Language(
         "cos": r"\cos({0})",
         "sqrt": r"\sqrt{{{0}}}",
         "sign": r"\operatorname{{sgn}}({0})",
+        "select": r"\begin{{cases}} {1} & {0} \ge 0 \\ {2} & \text{{else}} \end{{cases}}",
     },
     constant=_number,
     input=lambda name, position: f"{name}_{{{position + 1}}}",

@@ -6,7 +6,7 @@ from kane_dynamics.symbolic.program import Program
 from kane_dynamics.symbolic.schedule import schedule
 from kane_dynamics.symbolic.text import Language, write
 
-FUNCTION_NAMES = ("sin", "cos", "sign", "sqrt")
+FUNCTION_NAMES = ("sin", "cos", "sign", "sqrt", "select")
 
 _PYTHON = Language(
     operators={
@@ -15,7 +15,8 @@ _PYTHON = Language(
         "mul": "{0}*{1}",
         "div": "{0}/{1}",
         "neg": "-{0}",
-        **{name: f"{name}({{0}})" for name in FUNCTION_NAMES},
+        **{name: f"{name}({{0}})" for name in FUNCTION_NAMES[:-1]},
+        "select": "select({0}, {1}, {2})",
     },
     constant=repr,
     input=lambda name, position: f"{name}[{position}]",
@@ -23,7 +24,7 @@ _PYTHON = Language(
 
 
 def python_source(program: Program) -> str:
-    """A Python function of the inputs and of ``sin, cos, sign, sqrt`` that lists the outputs.
+    """A Python function that lists the outputs, of the inputs and of `FUNCTION_NAMES`.
 
     Inputs are sequences: of numbers, with functions of `math`, for one state; of columns, with
     functions of NumPy, for many.
@@ -52,10 +53,15 @@ def {name}({parameters}):
     {transposed}
     states = np.broadcast_shapes(*(x.shape[1:] for x in ({parameters},)))
     result = np.empty(states + ({size},))
-    outputs = _{name}({parameters}, np.sin, np.cos, np.sign, np.sqrt)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of values that are not selected
+        outputs = _{name}({parameters}, np.sin, np.cos, np.sign, np.sqrt, _select)
     for k, output in enumerate(outputs):
         result[..., k] = output
     return result.reshape(states + {shape})
+
+
+def _select(condition, a, b):
+    return np.where(condition >= 0.0, a, b)
 
 
 {function}'''

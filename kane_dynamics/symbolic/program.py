@@ -54,7 +54,7 @@ class Operations:
 
     @property
     def total(self) -> int:
-        """Multiplications, additions and divisions; functions (sines, cosines…) are apart."""
+        """Multiplications, additions and divisions; functions (sines, selections…) are apart."""
         return self.multiplications + self.additions + self.divisions
 
     def __str__(self) -> str:

@@ -184,6 +184,19 @@ def _even(name: str) -> Rule:
     return minus_dropped
 
 
+def select_by_constant(graph: Graph, condition: Expr, a: Expr, b: Expr) -> Expr | None:
+    return (a if condition.value >= 0 else b) if condition.op == "const" else None
+
+
+def select_between_equals(graph: Graph, condition: Expr, a: Expr, b: Expr) -> Expr | None:
+    return a if a is b else None
+
+
+def select_signs(graph: Graph, condition: Expr, a: Expr, b: Expr) -> Expr | None:
+    x, y = _negated(a), _negated(b)
+    return None if x is None or y is None else -graph.make("select", condition, x, y)
+
+
 RULES: dict[str, tuple[Rule, ...]] = {
     "neg": (negate_a_constant, negate_twice),
     "add": (
@@ -206,4 +219,5 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "cos": (_of_constant("cos", math.cos), _even("cos")),
     "sqrt": (_of_constant("sqrt", math.sqrt),),
     "sign": (_of_constant("sign", lambda x: float((x > 0) - (x < 0))), _odd("sign")),
+    "select": (select_by_constant, select_between_equals, select_signs),
 }

@@ -25,6 +25,7 @@ def sympy_equations(program: Program) -> tuple[list[tuple[Any, Any]], list[Any]]
         "cos": sympy.cos,
         "sqrt": sympy.sqrt,
         "sign": sympy.sign,
+        "select": lambda c, a, b: sympy.Piecewise((a, c >= 0), (b, True)),
     }
     plan = schedule(program)
     values: dict[Expr, Any] = {}
