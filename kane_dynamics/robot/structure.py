@@ -29,6 +29,7 @@ AXIS_KINDS = frozenset({"revolute", "continuous", "prismatic", "planar", "screw"
 MIMIC_KINDS = frozenset({"revolute", "continuous", "prismatic", "screw"})
 """Kinds of joints with one degree of freedom, which can follow another joint."""
 
+_UPRIGHT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _UNIT_TOLERANCE = 1e-6
 _SYMMETRY_TOLERANCE = 1e-9  # of the largest component
 
@@ -273,6 +274,8 @@ def _check_symmetry(where: str, what: str, value: tuple[tuple[float, ...], ...])
 
 def _check_rotation(where: str, what: str, value: tuple[tuple[float, ...], ...]) -> None:
     _check_matrix(where, what, value)
+    if value == _UPRIGHT:  # as most shapes are
+        return
     (a, b, c), (d, e, f), (g, h, i) = (map(float, row) for row in value)
     rows_are_unit = all(abs(_square(row) - 1.0) < 2 * _UNIT_TOLERANCE for row in value)
     determinant = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)

@@ -153,8 +153,8 @@ class _Frames:
 
 
 def _bounded(numbers: ArrayLike) -> Array:
-    finite = np.nan_to_num(np.asarray(numbers, dtype=np.float64))
-    return np.clip(finite, -_LARGEST, _LARGEST)
+    # of a number and none, fmin and fmax return the number
+    return np.fmax(-_LARGEST, np.fmin(_LARGEST, np.asarray(numbers, dtype=np.float64)))
 
 
 def _parts(robot: Robot, frames: _Frames) -> Parts:
@@ -219,20 +219,17 @@ def _bodies(robot: Robot, tree: Tree, frames: _Frames, parts: Parts) -> Bodies:
 def _boxes(
     robot: Robot, frames: _Frames, parent: Indices, translation: Array
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
-    count = len(parent)
-    owner = [*frames.body, *parent[1:], 0]
-    points = [frames.translation, translation[1:], np.zeros((1, 3))]
-    shaped = np.zeros(count, dtype=np.bool_)
-    for i, link in enumerate(robot.links):
-        for shape in link.shapes:
-            extent = CORNERS * _bounded(shape.extent)
-            corners = _bounded(shape.translation) + extent @ np.array(shape.rotation).T
-            points.append(frames.translation[i] + corners @ frames.rotation[i].T)
-            owner.extend([frames.body[i]] * len(CORNERS))
-            shaped[frames.body[i]] = True
-    low = np.full((count, 3), np.inf)
+    shapes = [(i, shape) for i, link in enumerate(robot.links) for shape in link.shapes]
+    link = np.array([i for i, _ in shapes], dtype=np.intp)
+    axes = np.array([shape.rotation for _, shape in shapes]).reshape(-1, 3, 3)
+    extent = _bounded([shape.extent for _, shape in shapes]).reshape(-1, 1, 3)
+    middle = _bounded([shape.translation for _, shape in shapes]).reshape(-1, 1, 3)
+    corners = middle + (CORNERS * extent) @ axes.transpose(0, 2, 1)
+    corners = frames.translation[link, None] + corners @ frames.rotation[link].transpose(0, 2, 1)
+    owner = [*frames.body, *parent[1:], 0, *np.repeat(frames.body[link], len(CORNERS))]
+    where = [*frames.translation, *translation[1:], np.zeros(3), *corners.reshape(-1, 3)]
+    low = np.full((len(parent), 3), np.inf)
     high = -low
-    where = np.concatenate(points)
     np.minimum.at(low, owner, where)
     np.maximum.at(high, owner, where)
-    return low, high, shaped
+    return low, high, np.isin(np.arange(len(parent)), frames.body[link])

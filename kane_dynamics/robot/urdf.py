@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from math import inf
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -32,7 +32,7 @@ from kane_dynamics.robot.rotation import change_basis, unit
 from kane_dynamics.robot.source import read_description
 from kane_dynamics.robot.structure import AXIS_KINDS, MIMIC_KINDS
 from kane_dynamics.robot.urdf_origin import origin_fault, take, take_pose
-from kane_dynamics.robot.urdf_shapes import drop_wrong_shapes, materials_by_name, read_shape
+from kane_dynamics.robot.urdf_shapes import materials_by_name, take_shapes
 from kane_dynamics.robot.xml import fault, parse
 
 _logger = logging.getLogger("kane_dynamics")
@@ -58,64 +58,34 @@ def read_urdf(source: str | bytes | os.PathLike[str]) -> Robot:
     """
     name, data, encoding = read_description(source)
     document = parse(data, "robot", ROBOT, name, encoding)
-    _drop_what_is_not_used(document)
-    _check(document, name)
-    _free_mimics_without_master(document, name)
-    materials, parts = materials_by_name(document), list(_parts(document, name))
+    wrong = fault(Element(document.tag, document.attrib), ROBOT)
+    if wrong:
+        raise ModelError(f"{name}: {wrong}")
+    if document.get("version", "1.0") == "1.0":  # in which quaternions are ignored, right or wrong
+        for origin in document.iter("origin"):
+            origin.attrib.pop("quat_xyzw", None)
+    materials = materials_by_name(document)
+    masters = {joint.get("name") for joint in document.iterfind("joint")}
     return Robot(
         document.attrib["name"],
-        tuple(_link(part, where, materials) for where, part in parts if part.tag == "link"),
-        tuple(_joint(part, where) for where, part in parts if part.tag == "joint"),
+        tuple(_link(link, where, materials) for where, link in _named(document, "link", name)),
+        tuple(_joint(joint, where, masters) for where, joint in _named(document, "joint", name)),
         name,
     )
 
 
-def _parts(document: Element, source: str) -> Iterator[tuple[str, Element]]:
-    """Yield links and joints, each with its name in messages."""
-    counts = {"link": 0, "joint": 0}
-    for part in document:
-        if part.tag not in counts:
-            continue
-        counts[part.tag] += 1
-        name = repr(part.get("name")) if part.get("name") else f"number {counts[part.tag]}"
-        yield f"{source}: {part.tag} {name}", part
+def _named(document: Element, tag: str, source: str) -> Iterator[tuple[str, Element]]:
+    """Yield links or joints, each with its name in messages."""
+    for number, part in enumerate(document.iterfind(tag), start=1):
+        name = repr(part.get("name")) if part.get("name") else f"number {number}"
+        yield f"{source}: {tag} {name}", part
 
 
-def _drop_what_is_not_used(document: Element) -> None:
-    """Remove what other readers of URDF ignore, too, right or wrong."""
-    if document.get("version", "1.0") == "1.0":
-        for origin in document.iter("origin"):
-            origin.attrib.pop("quat_xyzw", None)
-    drop_wrong_shapes(document)
-    for joint in document.iterfind("joint"):
-        for name, kinds in (("axis", AXIS_KINDS), ("mimic", MIMIC_KINDS)):
-            element = joint.find(name)
-            if element is not None and joint.get("type") not in kinds:
-                joint.remove(element)
-
-
-def _free_mimics_without_master(document: Element, source: str) -> None:
-    """Let a joint move by itself if the joint it mimics is not there, as other readers do."""
-    names = {joint.get("name") for joint in document.iterfind("joint")}
-    for where, joint in _parts(document, source):
-        mimic = joint.find("mimic")
-        if mimic is not None and mimic.get("joint") not in names:
-            master = mimic.get("joint")
-            _logger.warning(
-                "%s: mimics %r, which no joint is named: it moves freely", where, master
-            )
-            joint.remove(mimic)
-
-
-def _check(document: Element, source: str) -> None:
-    wrong = fault(Element(document.tag, document.attrib), ROBOT)
+def _check(part: Element, where: str) -> None:
+    rotations = map(origin_fault, part.iter("origin"))
+    wrong = fault(part, ROBOT.children[part.tag]) or next(filter(None, rotations), None)
     if wrong:
-        raise ModelError(f"{source}: {wrong}")
-    for where, part in _parts(document, source):
-        rotations = map(origin_fault, part.iter("origin"))
-        wrong = fault(part, ROBOT.children[part.tag]) or next(filter(None, rotations), None)
-        if wrong:
-            raise ModelError(f"{where}: {wrong}")
+        raise ModelError(f"{where}: {wrong}")
 
 
 def _read(part: Element, where: str) -> Any:
@@ -133,10 +103,9 @@ def _read(part: Element, where: str) -> Any:
 
 
 def _link(part: Element, where: str, materials: Mapping[str, Material]) -> Link:
-    collisions, visuals = (
-        tuple(read_shape(shape, materials) for shape in take(part, tag))
-        for tag in ("collision", "visual")
-    )
+    collisions = take_shapes(part, "collision", materials)
+    visuals = take_shapes(part, "visual", materials)
+    _check(part, where)
     rotation, center = take_pose(part.find("inertial"))
     link = _read(part, where)
     inertia = link.inertial and _inertia(link.inertial, rotation, center)
@@ -151,7 +120,12 @@ def _inertia(inertial: Any, rotation: Matrix, center: Vector) -> Inertia:
     return Inertia(inertial.mass, center, change_basis(rotation, tensor))
 
 
-def _joint(part: Element, where: str) -> Joint:
+def _joint(part: Element, where: str, masters: Container[str | None]) -> Joint:
+    for name, kinds in (("axis", AXIS_KINDS), ("mimic", MIMIC_KINDS)):
+        if part.get("type") not in kinds:
+            take(part, name)  # ignored by other readers, too, right or wrong
+    _check(part, where)
+    _free_without_master(part, where, masters)
     rotation, translation = take_pose(part)
     for limit in part.iterfind("limit"):
         limit.attrib.setdefault("velocity", "inf")
@@ -174,6 +148,15 @@ def _joint(part: Element, where: str) -> Joint:
         (dynamics and dynamics.friction) or 0.0,
         mimic and Mimic(mimic.joint, _default(mimic.multiplier, 1.0), _default(mimic.offset, 0.0)),
     )
+
+
+def _free_without_master(part: Element, where: str, masters: Container[str | None]) -> None:
+    """Let a joint move by itself if the joint it mimics is not there, as other readers do."""
+    mimic = part.find("mimic")
+    if mimic is not None and mimic.get("joint") not in masters:
+        master = mimic.get("joint")
+        _logger.warning("%s: mimics %r, which no joint is named: it moves freely", where, master)
+        part.remove(mimic)
 
 
 def _limits(joint: Any) -> Limits:

@@ -7,40 +7,39 @@ from xml.etree.ElementTree import Element
 
 from kane_dynamics.robot.grammar import MATERIAL, VISUAL
 from kane_dynamics.robot.model import ZERO, Material, Mesh, Shape
-from kane_dynamics.robot.urdf_origin import numbers, origin_fault, take_pose
+from kane_dynamics.robot.urdf_origin import numbers, origin_fault, take, take_pose
 from kane_dynamics.robot.xml import fault
-
-
-def drop_wrong_shapes(document: Element) -> None:
-    """Remove shapes and materials that cannot be used: no robot is refused for its looks."""
-    for material in document.iter("material"):
-        for child in list(material):
-            if fault(child, MATERIAL.children[child.tag]):
-                material.remove(child)
-    for link in document.iterfind("link"):
-        for shape in [*link.iterfind("collision"), *link.iterfind("visual")]:
-            geometry = shape.find("geometry")
-            wrong = fault(shape, VISUAL) or any(map(origin_fault, shape.iterfind("origin")))
-            if geometry is None or len(geometry) == 0 or wrong:
-                link.remove(shape)
-            else:
-                geometry[1:] = []
 
 
 def materials_by_name(document: Element) -> dict[str, Material]:
     """Return what each name stands for in all links: for the robot's material or the first of it.
 
-    So do other readers, also where a <visual> says otherwise.
+    So do other readers, also where a <visual> says otherwise. Colours and textures that are wrong
+    are taken out.
     """
     elements = [*document.iterfind("material"), *document.iterfind("link/visual/material")]
+    for element in elements:
+        for child in list(element):
+            if fault(child, MATERIAL.children[child.tag]):
+                element.remove(child)
     materials = [_material(element) for element in reversed(elements)]
     return {m.name: m for m in materials if m.name and (m.rgba or m.texture)}
 
 
-def read_shape(shape: Element, materials: Mapping[str, Material]) -> Shape:
-    """Return the shape that a <collision> or <visual> describes."""
+def take_shapes(link: Element, tag: str, materials: Mapping[str, Material]) -> tuple[Shape, ...]:
+    """Take every <collision> or <visual> out of a link; those that are wrong are passed over."""
+    return tuple(_shape(shape, materials) for shape in take(link, tag) if _is_right(shape))
+
+
+def _is_right(shape: Element) -> bool:
+    if fault(shape, VISUAL) or any(map(origin_fault, shape.iterfind("origin"))):
+        return False
+    return shape.find("geometry/*") is not None
+
+
+def _shape(shape: Element, materials: Mapping[str, Material]) -> Shape:
     rotation, translation = take_pose(shape)
-    (geometry,) = shape.iterfind("geometry/*")
+    geometry = next(shape.iterfind("geometry/*"))
     extent, mesh = ZERO, None
     if geometry.tag == "mesh":
         x, y, z = numbers(geometry.get("scale", "1 1 1"))
@@ -59,10 +58,10 @@ def read_shape(shape: Element, materials: Mapping[str, Material]) -> Shape:
 
 
 def _material(element: Element) -> Material:
-    rgba, texture = None, element.find("texture")
-    for color in element.iterfind("color"):
+    color, texture = element.find("color"), element.find("texture")
+    rgba = None
+    if color is not None:
         red, green, blue, opacity = numbers(color.attrib["rgba"])
         rgba = (red, green, blue, opacity)
-    return Material(
-        element.get("name", ""), rgba, None if texture is None else texture.attrib["filename"]
-    )
+    filename = None if texture is None else texture.attrib["filename"]
+    return Material(element.get("name", ""), rgba, filename)
