@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM)
 
-LONGEST_LEAVE = 2.0
+LONGEST_LEAVE = 5.0
 """Seconds that a robot has to come to rest in, before the node ends in any case."""
 
 _REMEDIES = {

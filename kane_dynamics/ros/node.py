@@ -60,7 +60,12 @@ class DynamicsNode(Node):
         )
         self.following = Following(self, parameters, faults, states, clock, schedule, self.commands)
         self.action = follow_joint_trajectory(
-            self, parameters, faults, self.following, self.following.with_efforts
+            self,
+            parameters,
+            faults,
+            self.following,
+            self.following.with_efforts,
+            self.following.holding,
         )
         self.beside = Beside(self, self.failed)
         self.answers = Services(self.beside, parameters, faults, states)

@@ -91,7 +91,8 @@ def test_nothing_is_commanded_until_enabled_then_gravity_torques_then_nothing(
     gravity = graph.client.hear(JointState, "/kane_dynamics/gravity_torques")
     robot.until(lambda: len(gravity) > 20, "gravity torques")
     assert not robot.commands
-    robot.enable()
+    answer = robot.enable()
+    assert "the arm will sink: joint 'joint1' needs 13.1 against gravity" in answer.message
     robot.until(lambda: len(robot.commands) > 5, "commands")
     torques = arm_of(TWO_LINK).gravity(HERE)
     assert torques[0] > 9.0 > torques[1]

@@ -51,6 +51,10 @@ def with_efforts(message: JointTrajectory) -> JointTrajectory:
     return message
 
 
+def holding() -> JointTrajectory:
+    return with_efforts(trajectory(JOINTS, [0.0, 0.1], [[0.5, 0.5], [0.5, 0.5]]))
+
+
 class ControllerProcess:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -84,7 +88,14 @@ def faults(node: Node) -> Faults:
 
 @pytest.fixture(autouse=True)
 def action(node: Node, faults: Faults) -> Forwarding:
-    made = follow_joint_trajectory(node, Parameters(node), faults, None, with_efforts)  # type: ignore[arg-type]
+    made = follow_joint_trajectory(
+        node,
+        Parameters(node),
+        faults,
+        None,
+        with_efforts,
+        holding,  # type: ignore[arg-type]
+    )
     assert isinstance(made, Forwarding)
     made.use(load_model(TWO_LINK.read_text(), Settings(backend="numpy")))
     return made
@@ -132,6 +143,24 @@ def test_a_goal_is_cancelled_at_the_controller(graph: Graph) -> None:
     goal.wait_for_feedback()
     assert len(goal.cancel().goals_canceling) == 1
     assert goal.result()[:2] == (CANCELED, 0)
+
+
+@pytest.mark.usefixtures("controller")
+def test_a_controller_whose_goal_is_cancelled_is_sent_efforts_that_hold_the_arm(
+    graph: Graph,
+) -> None:
+    statuses = graph.client.hear(
+        FollowJointTrajectory.Impl.GoalStatusMessage, f"{CONTROLLER}/_action/status"
+    )
+    goal = Goal(graph, motion())
+    goal.wait_for_feedback()
+    goal.cancel()
+    graph.client.until(
+        lambda: (
+            statuses and [each.status for each in statuses[-1].status_list] == [CANCELED, SUCCEEDED]
+        ),
+        "the end of the trajectory that holds the arm",
+    )
 
 
 @pytest.mark.usefixtures("controller")
@@ -265,7 +294,7 @@ def test_a_name_that_cannot_be_forwarded_to_is_refused(
     node: Node, faults: Faults, name: str, sentence: str
 ) -> None:
     with pytest.raises(ArgumentError, match=sentence):
-        Forwarding(node, faults, name, with_efforts)
+        Forwarding(node, faults, name, with_efforts, holding)
 
 
 def test_without_control_msgs_the_node_has_no_action_and_says_so(
@@ -277,7 +306,7 @@ def test_without_control_msgs_the_node_has_no_action_and_says_so(
         monkeypatch.delitem(sys.modules, f"kane_dynamics.ros.trajectories.{name}", raising=False)
     without: Any = None
     parameters = type("Given", (), {"values": Settings()})()
-    assert follow_joint_trajectory(node, parameters, without, without, without) is None
+    assert follow_joint_trajectory(node, parameters, *[without] * 4) is None
     said = capfd.readouterr().err
     assert "runs without the action follow_joint_trajectory" in said
     assert said.count("\n") == 1

@@ -13,6 +13,7 @@ WALL = 10.0
 _SLOW_FROM = 0.8  # share of the velocity limit, from which on a floating arm is held back
 _HOLD_BACK = 100.0  # 1/s
 _MARGIN_SHARE = 0.05  # of the range of a joint, which no margin exceeds
+_AT_REST = 0.01  # share of the usual speed, below which a joint runs into nothing
 _EFFORT_TO_BRAKE = 0.5  # share of the effort that gravity leaves, with which a joint is stopped
 
 
@@ -60,8 +61,9 @@ class Bounds:
         A joint that is beyond its limit but does not move farther is left alone.
         """
         soon = positions + 0.5 * velocities  # in half a second
-        outward = ((velocities > 0.0) & (soon > self._upper)) | (
-            (velocities < 0.0) & (soon < self._lower)
+        moves = _AT_REST * self._model.usual_speeds
+        outward = ((velocities > moves) & (soon > self._upper)) | (
+            (velocities < -moves) & (soon < self._lower)
         )
         if not outward.any():
             return ""

@@ -10,6 +10,7 @@ All times are whole nanoseconds of one clock, which the caller chooses and nobod
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 
@@ -41,7 +42,7 @@ _PAUSE, _PAUSE_PERIODS = 0.01, 4.0  # s, or periods, after which a motion goes o
 _CATCH_UP = SECOND // 200  # ns without a command, while newer joint states are waiting
 _GAINS_LAST = SECOND // 50  # ns, for the inertia changes with the pose
 _LET_SETTLE = 3 * SECOND // 10  # ns under feedback, before a robot that moved is left to itself
-_KEPT = ("_reference", "_after", "_rhythm")
+_KEPT = ("_reference", "_after", "_rhythm", "_believed")
 _UNSEEN_DAMPING = 0.5 / TICK  # 1/s
 
 
@@ -86,6 +87,7 @@ class Commander:
         self._after = State.FLOATING
         self._gains: Gains | None = None
         self._rhythm = Rhythm()
+        self._believed: Seen | None = None
         self._damping: Array | float = 0.0
         self._given: tuple[Array | None, Array | None, Array | None] = (None, None, None)
         self._gained = 0
@@ -145,7 +147,7 @@ class Commander:
             sentence = f"joint states cannot be trusted yet, try again in a moment: {self.reason}"
         if sentence:
             raise ArgumentError(sentence)
-        self.tripped = False
+        tripped, self.tripped = self.tripped, False
         if self.state in (State.CLOSED, State.NOTHING):
             self.reason = ""
             self._rhythm.begin(now)
@@ -156,7 +158,7 @@ class Commander:
             self._idle()
         elif self.state is State.BRAKING:
             self._after = self._resting_state
-        elif self.state is not State.FOLLOWING:
+        elif tripped:
             self.reason = ""
             self._output.fade(now)
             self._idle()
@@ -234,6 +236,8 @@ class Commander:
         """
         if self.state in (State.CLOSED, State.NOTHING):
             return
+        if self._trust.holds:
+            self._believed = None
         self._trust.doubt(now)
         self.trip(sentence, now)
 
@@ -261,7 +265,9 @@ class Commander:
         assert self._trust.last is not None
         positions, velocities, _ = self._trust.last
         if not self._trust.holds:
+            self._law.recall()
             positions, velocities = self._unseen(self._trust.last, now)
+            self._believe(positions, velocities, now)
         if (np.abs(velocities) <= _AT_REST * self.model.usual_speeds).all():
             velocities = np.zeros_like(velocities)
         self._begin_braking(
@@ -270,17 +276,29 @@ class Commander:
             else Rest(positions)
         )
 
+    def _believe(self, positions: Array, velocities: Array, now: int) -> None:
+        """Take a robot that nobody sees to be in a state."""
+        self._believed = Seen(positions, velocities, np.full(len(positions), now))
+
     def _begin_braking(self, reference: Reference) -> None:
         self._reference = reference
         self.state, self._gains = State.BRAKING, None
 
     def _unseen(self, last: Seen, now: int) -> tuple[Array, Array]:
-        """Where the robot is that nobody sees; where it was, if nobody can know."""
+        """Where the robot is that nobody sees; where it was, if nobody can know.
+
+        It is taken to be no faster than it is wanted to be, or was: friction that the model does
+        not know of makes it slower, and to brake a motion that is not there would begin one.
+        """
         positions, velocities, times = last
         slow = (np.abs(velocities) <= _AT_REST * self.model.usual_speeds).all()
         if slow or now - int(times.min()) > _LONGEST_UNSEEN * SECOND:
             return positions, np.zeros_like(velocities)
-        return self._reckoning.at(last, now)
+        reckoned, speeds = self._reckoning.at(last, now)
+        fastest = velocities
+        if self.state is not State.FLOATING:
+            fastest = self._reference.at(now).velocities
+        return reckoned, np.clip(speeds, np.minimum(fastest, 0.0), np.maximum(fastest, 0.0))
 
     def _leave(self, sentence: str) -> None:
         """Follow what was followed no more."""
@@ -307,7 +325,7 @@ class Commander:
         if more and now - self._rhythm.stepped < _CATCH_UP and self._trust.holds:
             return None  # where the robot is will be known in a moment
         gap = (now - self._rhythm.stepped) / SECOND
-        self._rhythm.came(int(seen.times.max()), now)
+        self._rhythm.came(seen.times, now)
         trusted = self._trust.holds
         sentence = self._trust.take(seen, now)
         if sentence:
@@ -347,7 +365,9 @@ class Commander:
     def _braking_unseen(self, wanted: Sample, now: int) -> Array:
         """Torques that bring a robot to rest that is where the model says; never mind where."""
         assert self._trust.last is not None
-        positions, velocities = self._reckoning.at(self._trust.last, now)
+        if self._believed is None:
+            self._believe(*self._unseen(self._trust.last, now), now)
+        positions, velocities = self._reckoning.at(cast(Seen, self._believed), now)
         none = np.zeros_like(positions)
         gains = Gains(none, none + _UNSEEN_DAMPING, none, True, (none, none, none))
         return self._law.computed(wanted, positions, velocities, gains)
@@ -395,7 +415,7 @@ class Commander:
 
     def _cared_for(self, seen: Seen, now: int) -> Array | None:
         """Torques at a state that can be trusted."""
-        seconds = self._rhythm.step(int(seen.times.max()), now)
+        seconds = self._rhythm.step(seen.times, now)
         if isinstance(self._reference, Braking) and self._lost(seen, now):
             self._brake(now, _HARD)
         self._supervise(seen, now)
@@ -408,7 +428,12 @@ class Commander:
             torques = self._floating(seen)
         else:
             torques = self._tracking(seen, now, seconds)
+            if now >= self._reference.end and self._is_slow(seen.velocities):
+                self._law.rested(torques, seen.positions, seconds)
         return self._shaped(torques, seen.positions, now, self.state is State.BRAKING)
+
+    def _is_slow(self, velocities: Array) -> bool:
+        return bool((np.abs(velocities) <= _NEARLY_AT_REST * self.model.usual_speeds).all())
 
     def _lost(self, seen: Seen, now: int) -> bool:
         """Whether the robot is not where it is supposed to be while it is braked."""
@@ -486,8 +511,7 @@ class Commander:
             return False
         if self._after is State.CLOSED and self._reference.end and late < _LET_SETTLE:
             return False
-        slow = (np.abs(seen.velocities) <= _NEARLY_AT_REST * self.model.usual_speeds).all()
-        return bool(slow) or late > SECOND
+        return self._is_slow(seen.velocities) or late > SECOND
 
     def _care_on(self, now: int) -> None:
         """Hold or let float a robot that was brought to rest."""
@@ -534,7 +558,9 @@ class Commander:
         computed = control != "pd"
         if self._gains is None or now - self._gained > _GAINS_LAST:
             self._gained = now
-            self._gains = self._law.gains(computed, self._rhythm.delay, positions, self._given)
+            # gains that were given may be what made it trip
+            given = (None, None, None) if self.tripped else self._given
+            self._gains = self._law.gains(computed, self._rhythm.delay, positions, given)
         saturation = self._output.lacking
         self._law.integrate(wanted, positions, self._gains, seconds, saturation)
         law = self._law.computed if computed else self._law.pd

@@ -240,6 +240,7 @@ class EffortCommands:
         return response
 
     def _close(self) -> str:
+        self._schedule.withdraw_waiting("effort commands are switched off")
         if self.commander is not None:
             self.commander.disable(self._clock.now())
         braking = self.enabled
@@ -260,21 +261,32 @@ class EffortCommands:
         order, now = self._places(commander.model), self._clock.now()
         if not commander.enabled:
             commander.configure(self._parameters.values, now)
+        elif commander.tripped:
+            self._schedule.withdraw_waiting(f"effort commands have tripped: {commander.reason}")
         commander.enable(self._seen(now), now)
         self._order = order
-        return f"effort commands are on{_limits_to_know(commander.model)}"
+        weak = _too_weak(commander.model, states.positions)
+        if weak:
+            self._faults.record(Fault(CAUSE, weak))
+        return f"effort commands are on{_limits_to_know(commander.model)}{weak and '; '}{weak}"
 
     def _stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self.commander is None or not self.commander.enabled:
             response.success, response.message = False, NOT_ENABLED
             return response
         self.stop()
-        response.success = True
-        response.message = "the arm is brought to rest, and held"
+        blind = self.commander.blind or self.commander.state is State.NOTHING
+        response.success = not blind
+        response.message = (
+            f"joint states cannot be trusted: {self.commander.reason}"
+            if blind
+            else "the arm is brought to rest, and held"
+        )
         return response
 
     def stop(self) -> None:
         """Bring the robot to rest along its path, and hold it."""
+        self._schedule.withdraw_waiting("stopped on request")
         if self.commander is not None:
             self.commander.stop(self._clock.now())
             self._follow_up()
@@ -358,6 +370,18 @@ class EffortCommands:
 def same_joints(one: Model, other: Model) -> bool:
     """Whether commands for one model mean the same joints as those for another."""
     return one.joint_names == other.joint_names and not other.floating
+
+
+def _too_weak(model: Model, positions: Array) -> str:
+    """The sentence about a joint that cannot hold the robot against gravity; empty if all can."""
+    needed, limits = np.abs(model.gravity(positions)), model.effort_limits
+    worst = int((needed - limits).argmax())
+    if needed[worst] <= limits[worst] * (1.0 + 1e-9) + 1e-9:
+        return ""
+    return (
+        f"the arm will sink: joint {model.joint_names[worst]!r} needs {needed[worst]:.3g} against "
+        f"gravity here, and its effort limit is {limits[worst]:g}"
+    )
 
 
 def _limits_to_know(model: Model) -> str:

@@ -21,7 +21,8 @@ _STIFF_ENOUGH = 0.1
 
 _INTEGRAL_SHARE = 0.3  # of the bandwidth is that of the integral
 _MOST_INTEGRAL = 0.5  # of the effort limits
-_SMALL_INTEGRAL = 0.01  # of the effort limits
+_SMALL_INTEGRAL = 0.002  # of the effort limits
+_RESTED = 0.1  # s, over which it is averaged what holds a robot at rest
 _DRY_FROM = 1e-3  # rad/s or m/s: slower motions are given less of the dry friction
 
 
@@ -87,6 +88,8 @@ class Law:
         self._most_integral = _MOST_INTEGRAL * model.effort_limits
         self.integral = np.zeros(len(model.joint_names))
         """Torques that a lasting error has led to."""
+        self.holding = np.zeros(len(model.joint_names))
+        """Torques that, besides those against gravity, have held the robot when it was at rest."""
 
     @property
     def unknown(self) -> Array:
@@ -100,6 +103,16 @@ class Law:
     def forget(self) -> None:
         """Begin anew: no error has lasted."""
         self.integral = np.zeros_like(self.integral)
+        self.holding = np.zeros_like(self.integral)
+
+    def recall(self) -> None:
+        """Keep of the integral what held the robot at rest: friction in motion is another."""
+        self.integral = self.holding.copy()
+
+    def rested(self, torques: Array, positions: Array, seconds: float) -> None:
+        """Take note of torques that have held the robot at rest for so many seconds."""
+        besides = torques - self._model.gravity(positions)
+        self.holding = self.holding + min(seconds / _RESTED, 1.0) * (besides - self.holding)
 
     def gains(
         self,
@@ -157,8 +170,8 @@ class Law:
 
     # ----------------------------------------------------------------------------------- torques
     def still(self, positions: Array) -> Array:
-        """Torques that hold the robot still."""
-        torques: Array = self._model.gravity(positions) + self.integral
+        """Torques that hold the robot still: as the integral is in motion, it may not."""
+        torques: Array = self._model.gravity(positions) + self.holding
         return torques
 
     def driven(self, positions: Array, accelerations: Array) -> Array:
@@ -167,7 +180,7 @@ class Law:
 
     def feedforward(self, wanted: Sample) -> Array:
         """Torques of the model alone."""
-        return self._model.rigid_efforts(*wanted) + self._friction(wanted, wanted.velocities)
+        return self._model.rigid_efforts(*wanted) + self._friction(wanted)
 
     def pd(self, wanted: Sample, positions: Array, velocities: Array, gains: Gains) -> Array:
         """Torques of the model, and gains times errors."""
@@ -183,20 +196,20 @@ class Law:
     def computed(self, wanted: Sample, positions: Array, velocities: Array, gains: Gains) -> Array:
         """M (udot + kd edot + kp e) + bias, at the measured state.
 
-        Only dry friction is that of the wanted motion: the sign of a measured velocity that should
-        be zero is noise.
+        Only friction is that of the wanted motion: to make up for what a joint loses by the speed
+        that it had a moment ago drives it, and the sign of a velocity that should be zero is noise.
         """
         e, edot = self._model.off(wanted.positions, positions), wanted.velocities - velocities
         accelerations = wanted.accelerations + gains.kp * e + gains.kd * edot
         rigid = self._model.rigid_efforts(positions, velocities, accelerations)
         stiffness, damping, _ = gains.more
         more = stiffness * e + damping * edot + self.integral
-        torques: Array = rigid + self._friction(wanted, velocities) + more
+        torques: Array = rigid + self._friction(wanted) + more
         return torques
 
-    def _friction(self, wanted: Sample, velocities: Array) -> Array:
+    def _friction(self, wanted: Sample) -> Array:
         damping, dry = self._model.friction
-        torques: Array = damping * velocities
+        torques: Array = damping * wanted.velocities
         if self._any_dry:
             shares = np.clip(wanted.velocities / _DRY_FROM, -1.0, 1.0)
             torques = torques + dry * shares

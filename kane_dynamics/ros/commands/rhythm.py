@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kane_dynamics.ros.stamps import SECOND
 
-SLOWEST_PERIOD = 0.05
+SLOWEST_PERIOD = 0.2
 """Seconds, beyond which joint states do not come late, but have stopped."""
 
 _USUAL_PERIOD = 0.002  # s between joint states, until they have been seen
@@ -31,23 +34,25 @@ class Rhythm:
         self.period = _USUAL_PERIOD
         self.stepped = 0
         self.cautious = False
-        self._lag, self._longest, self._came = 0.0, 0.0, 0
+        self._newest, self._oldest, self._longest, self._came = 0.0, 0.0, 0.0, 0
 
     def begin(self, now: int) -> None:
         """Command from now on."""
         self.stepped, self.cautious = now, False
 
-    def came(self, seen: int, now: int) -> None:
-        """Learn from a joint state that was true at a time, and comes now."""
+    def came(self, seen: NDArray[np.int64], now: int) -> None:
+        """Learn from joint states that were true at times (n,), and come now."""
         period, self._came = (now - self._came) / SECOND, now
         if period < SLOWEST_PERIOD:
+            newest, oldest = (max(now - int(t), 0) / SECOND for t in (seen.max(), seen.min()))
             self.period += _FORGETTING * (period - self.period)
-            self._lag += _FORGETTING * (max(now - seen, 0) / SECOND - self._lag)
+            self._newest += _FORGETTING * (newest - self._newest)
+            self._oldest += _FORGETTING * (oldest - self._oldest)
 
-    def step(self, seen: int, now: int) -> float:
-        """Learn that a joint state is answered now; the time in s since the last one was."""
+    def step(self, seen: NDArray[np.int64], now: int) -> float:
+        """Learn that joint states are answered now; the time in s since the last ones were."""
         seconds = min((now - self.stepped) / SECOND, SLOWEST_PERIOD)
-        late = seconds + 2.0 * (now - seen) / SECOND
+        late = seconds + 2.0 * (now - int(seen.min())) / SECOND
         self._longest = max(late, self._longest * (1.0 - seconds))
         self.stepped = now
         return seconds
@@ -55,13 +60,13 @@ class Rhythm:
     @property
     def lead(self) -> float:
         """Seconds until a command acts: as many as states take, but old stamps mean nothing."""
-        return min(self._lag, _LONGEST_LEAD)
+        return min(self._newest, _LONGEST_LEAD)
 
     @property
     def delay(self) -> float:
         """Seconds after which torques act: transport both ways, and until the next ones come.
 
-        Where these come irregularly, the longest time of late counts.
+        The joint counts that is heard of least; where states come irregularly, the longest time.
         """
-        delay = max(self.period + 2.0 * self._lag, _OF_LONGEST * self._longest)
+        delay = max(self.period + 2.0 * self._oldest, _OF_LONGEST * self._longest)
         return max(delay, _CAUTIOUS_DELAY) if self.cautious else delay

@@ -27,6 +27,7 @@ def follow_joint_trajectory(
     faults: Faults,
     mover: Mover,
     with_efforts: Callable[[JointTrajectory], JointTrajectory],
+    holding: Callable[[], JointTrajectory],
 ) -> Action | None:
     """The action as the parameter forward_to wants it; None if there is no control_msgs.
 
@@ -36,6 +37,8 @@ def follow_joint_trajectory(
         Executes goals here.
     with_efforts : callable
         Takes a trajectory message, and returns the one with efforts; Fault if there are none.
+    holding : callable
+        A trajectory that holds the arm where it is, with efforts; Fault if there is none.
 
     Raises
     ------
@@ -53,5 +56,5 @@ def follow_joint_trajectory(
         )
         return None
     if forward_to:
-        return Forwarding(node, faults, forward_to, with_efforts)
+        return Forwarding(node, faults, forward_to, with_efforts, holding)
     return FollowAction(node, parameters, faults, mover)

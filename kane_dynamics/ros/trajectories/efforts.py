@@ -69,6 +69,8 @@ def course_of(plan: Plan, model: Model, settings: Settings) -> Course:
         times = np.append(times, times[-1] + TO_REST)
         last = (states.positions[-1:], *(np.zeros_like(x[-1:]) for x in states[1:]))
         states = Sample(*(np.vstack(pair) for pair in zip(states, last)))
+    if at_rest:  # a controller takes the smallest speed at the end for one
+        states.velocities[-1] = 0.0
     efforts = torques_of(model.efforts, *states)
     moves = _beyond_motion(model, times, states)
     needs, worst = _beyond_effort(model, times, efforts)

@@ -107,7 +107,7 @@ class Following:
         if course.beyond:
             left = "; it is not commanded" if unfit else ""
             self._faults.record(Fault(LIMITS, f"{course.beyond}{left}"))
-        plan.withdrawn = bool(unfit)
+        plan.withdrawn = bool(course.unfit)
         self._schedule.drop_finished(self._clock.now())
         self._schedule.add(plan)
         self._answers.publish(_answer(commanded, course, points))
@@ -213,7 +213,17 @@ class Following:
             self._hold()
 
     def _hold(self) -> None:
-        """Publish a trajectory that holds the arm where it is, with the efforts for that."""
+        """Publish a trajectory that holds the arm where it is."""
+        self._answers.publish(self.holding())
+
+    def holding(self) -> JointTrajectory:
+        """A trajectory that holds the arm where it is, with the efforts for that.
+
+        Raises
+        ------
+        Fault
+            If it is not known where the arm is.
+        """
         model = self._present_model()
         positions = self._states.positions
         if np.isnan(positions).any():
@@ -226,11 +236,9 @@ class Following:
         # two points: the first one has effect at once, and the motion between them has no end
         still = np.zeros((2, len(positions)))
         fields = (still + positions, still, still, still + efforts)
-        self._answers.publish(
-            JointTrajectory(
-                joint_names=list(model.joint_names),
-                points=points_of(np.array([0, SECOND // 10]), fields),
-            )
+        return JointTrajectory(
+            joint_names=list(model.joint_names),
+            points=points_of(np.array([0, SECOND // 10]), fields),
         )
 
     # ------------------------------------------------------------------------------- streaming

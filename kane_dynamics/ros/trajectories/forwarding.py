@@ -45,6 +45,8 @@ class Forwarding:
         Of the controller's action.
     with_efforts : callable
         Takes a trajectory message, and returns the one with efforts; Fault if there are none.
+    holding : callable
+        A trajectory that holds the arm where it is, with efforts; Fault if there is none.
 
     Raises
     ------
@@ -58,8 +60,10 @@ class Forwarding:
         faults: Faults,
         name: str,
         with_efforts: Callable[[JointTrajectory], JointTrajectory],
+        holding: Callable[[], JointTrajectory],
     ) -> None:
         self._node, self._faults, self._with_efforts = node, faults, with_efforts
+        self._holding = holding
         self._name = _resolved(node, name)
         self._model: Model | None = None
         self._forwarded: dict[bytes, _Forwarded] = {}
@@ -93,7 +97,9 @@ class Forwarding:
             verdict = Verdict(Code.INVALID_GOAL, f"internal error: {type(error).__name__}: {error}")
             end(result_of(verdict), False)
             raise
-        forwarded = _Forwarded(handle, self._name, self._faults, self._cancel_there, end)
+        forwarded = _Forwarded(
+            handle, self._name, self._faults, self._cancel_there, end, self._hold
+        )
         self._forwarded[identity] = forwarded
         forwarded.send(self._controller, goal)
         if self._timer is None:
@@ -117,6 +123,20 @@ class Forwarding:
         forwarded = self._forwarded.get(bytes(handle.goal_id.uuid))
         if forwarded is not None:
             forwarded.cancel()
+
+    def _hold(self) -> None:
+        """Have the controller hold the arm with efforts, where a goal has not ended well.
+
+        It holds the arm by itself then, but without feed-forward, and the arm sags.
+        """
+        if self._forwarded:
+            return  # another goal has taken its place
+        try:
+            goal = FollowJointTrajectory.Goal(trajectory=self._holding())
+        except Fault as fault:
+            self._faults.record(fault)
+            return
+        self._controller.send_goal_async(goal)
 
     def _cancel_there(self, goal: GoalInfo) -> None:
         """Have the controller cancel a goal, also one that it has never answered."""
@@ -142,9 +162,10 @@ class _Forwarded:
         faults: Faults,
         cancel: Callable[[GoalInfo], None],
         end: Callable[[Any, bool], None],
+        hold: Callable[[], None],
     ) -> None:
         self._handle, self._name, self._faults, self._end = handle, name, faults, end
-        self._cancel_there = cancel
+        self._cancel_there, self._hold = cancel, hold
         self._goal = GoalInfo()
         self._goal.goal_id.uuid = list(uuid.uuid4().bytes)
         self._there: Any = None
@@ -200,8 +221,10 @@ class _Forwarded:
             return
         if status == GoalStatus.STATUS_CANCELED and not self._cancelled:
             self._fail(f"another client of {self._name} has cancelled the goal")
-            return
-        self._conclude(result, status == GoalStatus.STATUS_SUCCEEDED)
+        else:
+            self._conclude(result, status == GoalStatus.STATUS_SUCCEEDED)
+        if status != GoalStatus.STATUS_SUCCEEDED and "preempted" not in result.error_string:
+            self._hold()
 
     def _fail(self, sentence: str) -> None:
         if not self._over:

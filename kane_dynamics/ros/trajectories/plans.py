@@ -151,6 +151,12 @@ class Schedule:
         for plan in self.plans:
             plan.withdraw(sentence)
 
+    def withdraw_waiting(self, sentence: str) -> None:
+        """Let the robot be moved by none of the plans that it is not moved by yet."""
+        for plan in self.plans:
+            if not plan.followed:
+                plan.withdraw(sentence)
+
 
 def plan_for(
     points: Points, reference: int, now: int, model: Model, start: Sample, observer: Observer
