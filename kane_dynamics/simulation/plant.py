@@ -8,10 +8,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.dynamics import Dynamics
 from kane_dynamics.robot.tree import Body
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.simulation.bounds import refuse_unreasonable
 from kane_dynamics.simulation.plant import Plant
 from kane_dynamics.simulation.rates import Rates, Run, State, rates_at
-
-Array = NDArray[np.float64]
 
 
 def coordinate_rates(plant: Plant, q: Array, u: Array) -> Array:
