@@ -21,15 +21,16 @@ PACKAGE = ROOT / "kane_dynamics"
 MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 SHIPPED = ["LICENSE", "README.md", "package.xml", "setup.cfg", "setup.py", "pyproject.toml"]
 
-ENGINE = {"errors", "robot", "symbolic", "kane", "codegen"}
+ENGINE = {"arrays", "errors", "robot", "symbolic", "kane", "codegen"}
 MAY_IMPORT = {
+    "arrays": set(),
     "errors": set(),
-    "robot": {"errors"},
-    "symbolic": {"errors"},
-    "kane": {"errors", "robot", "symbolic"},
-    "codegen": {"errors", "symbolic"},
+    "robot": {"arrays", "errors"},
+    "symbolic": {"arrays", "errors"},
+    "kane": {"arrays", "errors", "robot", "symbolic"},
+    "codegen": {"arrays", "errors", "symbolic"},
     "python_process": set(),
-    "quantities": set(),
+    "quantities": {"arrays"},
     "functions": ENGINE,
     # the simulation only for the method `simulate`, when it is called
     "dynamics": ENGINE | {"functions", "quantities", "simulation"},
