@@ -23,7 +23,7 @@ def main() -> None:
 
         ros_endurance.main(sys.argv[2:])
         return
-    from benchmarks import calls, operations, report, simulate, startup
+    from benchmarks import calls, operations, readme, report, simulate, startup
 
     rows = [*calls.ROWS, *startup.ROWS, *simulate.ROWS]
     arguments = _arguments([row.name for row in rows])
@@ -45,6 +45,13 @@ def main() -> None:
     print(report.table(report.OPERATIONS_HEAD, map(report.operations_row, counted)))
     if arguments.json:
         arguments.json.write_text(json.dumps(report.as_json(measured, counted), indent=2) + "\n")
+    if arguments.readme:
+        text = arguments.readme.read_text(encoding="utf-8")
+        text = readme.with_figures(text, "times", [report.times_row(*each) for each in measured])
+        if figures:
+            text = readme.with_figures(text, "accuracy", [figure.row() for figure in figures])
+        text = readme.with_figures(text, "operations", map(report.operations_row, counted), keys=2)
+        arguments.readme.write_text(text, encoding="utf-8")
     missed = [row.name for row, times in measured if row.goal and times.ratio > row.goal]
     missed += [figure.measured for figure in figures if not figure.reached]
     if missed:
@@ -57,6 +64,9 @@ def _arguments(names: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("row", nargs="*", help=f"measure only rows so named: {', '.join(names)}")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    parser.add_argument(
+        "--readme", type=Path, metavar="FILE", help="write them into the marked tables of FILE too"
+    )
     arguments = parser.parse_args()
     for start in arguments.row:
         if not any(name.startswith(start) for name in names):

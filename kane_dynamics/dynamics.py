@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.codegen import Backend, CacheChoice
 from kane_dynamics.codegen.arguments import prepare
 from kane_dynamics.codegen.backend_numpy import PythonFunction
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from kane_dynamics.simulation.stops import LimitPolicy
     from kane_dynamics.simulation.watch import Cancel, ProgressChoice
 
-Array = NDArray[np.float64]
 Wrenches = Mapping[str, ArrayLike]
 
 

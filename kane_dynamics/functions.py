@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.codegen import Backend, CacheChoice, compile_program
 from kane_dynamics.codegen.address import state_address
 from kane_dynamics.codegen.arguments import refuse_overflow
@@ -19,7 +19,6 @@ from kane_dynamics.kane.singular import singular_error, singular_speed
 from kane_dynamics.robot.names import unknown_name
 from kane_dynamics.symbolic.program import Program
 
-Array = NDArray[np.float64]
 Function = Callable[..., Array]
 Links = tuple[str, ...]
 

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 
 import kane_dynamics as kd
-
-Array = NDArray[np.float64]
+from kane_dynamics.arrays import Array
 
 ROBOTS = Path(
     str(distribution("example-robot-data").locate_file("cmeel.prefix/share/example-robot-data"))

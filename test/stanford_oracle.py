@@ -12,10 +12,10 @@ from types import CodeType
 
 import numpy as np
 import stanford_paper as paper
-from numpy.typing import NDArray
 from stanford_paper import Misprint
 
-Array = NDArray[np.float64]
+from kane_dynamics.arrays import Array
+
 Values = dict[str, Array]
 
 EFFORT_SIGNS = np.array([1.0, -1.0, -1.0, -1.0, -1.0, -1.0])

@@ -21,15 +21,16 @@ PACKAGE = ROOT / "kane_dynamics"
 MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 SHIPPED = ["LICENSE", "README.md", "package.xml", "setup.cfg", "setup.py", "pyproject.toml"]
 
-ENGINE = {"errors", "robot", "symbolic", "kane", "codegen"}
+ENGINE = {"arrays", "errors", "robot", "symbolic", "kane", "codegen"}
 MAY_IMPORT = {
+    "arrays": set(),
     "errors": set(),
-    "robot": {"errors"},
-    "symbolic": {"errors"},
-    "kane": {"errors", "robot", "symbolic"},
-    "codegen": {"errors", "symbolic"},
+    "robot": {"arrays", "errors"},
+    "symbolic": {"arrays", "errors"},
+    "kane": {"arrays", "errors", "robot", "symbolic"},
+    "codegen": {"arrays", "errors", "symbolic"},
     "python_process": set(),
-    "quantities": set(),
+    "quantities": {"arrays"},
     "functions": ENGINE,
     # the simulation only for the method `simulate`, when it is called
     "dynamics": ENGINE | {"functions", "quantities", "simulation"},
@@ -159,6 +160,7 @@ def test_a_room_imports_only_rooms_before_it(path: Path) -> None:
 # --------------------------------------------------------------------------------------- readme
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+MARKED_TABLE = re.compile(r"(?s)<!-- benchmark (\w+) -->.*?<!-- end of benchmark \1 -->")
 BLOCK = re.compile(r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<output>.*?)```\n)?", re.DOTALL)
 
 
@@ -209,12 +211,18 @@ def test_the_demo_shows_what_it_should(compiler: str, tmp_path: Path) -> None:
 
 
 def test_the_benchmarks_measure_what_is_asked_for(tmp_path: Path) -> None:
-    result = tmp_path / "figures.json"
-    shown = python("-m", "benchmarks", "ur5-gravity", "import", "--json", result)
+    result, readme = tmp_path / "figures.json", tmp_path / "README.md"
+    readme.write_text(README, encoding="utf-8")
+    shown = python(
+        "-m", "benchmarks", "ur5-gravity", "import", "--json", result, "--readme", readme
+    )
     figures = json.loads(result.read_text(encoding="utf-8"))
     assert [entry["row"] for entry in figures["times"]] == ["ur5-gravity", "import"]
     assert all(entry["ours_seconds"] > 0 < entry["peer_seconds"] for entry in figures["times"])
     assert "646" in shown
+    written = readme.read_text(encoding="utf-8")
+    assert written != README
+    assert MARKED_TABLE.sub("", written) == MARKED_TABLE.sub("", README)
 
 
 def test_a_benchmark_that_does_not_exist_is_named() -> None:

@@ -10,15 +10,13 @@ import numpy as np
 import pytest
 import stanford_oracle as oracle
 import stanford_paper as paper
-from numpy.typing import NDArray
 from oracle import BUNDLED, random_states
 from scipy.integrate import solve_ivp
 from stanford_oracle import EFFORT_SIGNS
 from stanford_paper import GAINS, GOAL, MISPRINTS, START, Misprint
 
 import kane_dynamics as kd
-
-Array = NDArray[np.float64]
+from kane_dynamics.arrays import Array
 
 DURATION = 10.0
 STEP = 0.01

@@ -1,4 +1,11 @@
-"""Programs into fast callables, compiled once and kept on disk."""
+"""Programs into fast callables, compiled once and kept on disk.
+
+Begin with `compile_program` below, which makes a callable of a program: by `backend_c`, which
+prints C (`kernel_c`), compiles it (`compiler`) and loads it (`shared_object`), or by
+`backend_numpy`, where there is no compiler. `arguments` checks and shapes what is passed in;
+`cache` keeps what was compiled, under a key that `identity` completes. Nothing here knows of robots
+or of ROS.
+"""
 
 from __future__ import annotations
 

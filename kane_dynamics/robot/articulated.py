@@ -6,8 +6,9 @@ from math import cos, sin
 
 import numpy as np
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.robot.model import Joint
-from kane_dynamics.robot.survey import Array, Survey
+from kane_dynamics.robot.survey import Survey
 
 _SINGULAR = 1e-10  # of the inertia that everything outboard would have if it were rigid
 _NOTHING = 1e-100  # kg m² or kg

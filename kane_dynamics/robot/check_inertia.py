@@ -13,7 +13,8 @@ from math import pi
 import numpy as np
 from numpy.typing import NDArray
 
-from kane_dynamics.robot.survey import Array, Fault, Survey
+from kane_dynamics.arrays import Array
+from kane_dynamics.robot.survey import Fault, Survey
 
 _ROUNDING = 0.01  # what three printed digits can leave of I₁ + I₂ − I₃ = 0, relative to I₃
 _POINT = 1e-6  # m, radius of gyration below which a body is a particle

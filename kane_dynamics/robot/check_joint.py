@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.robot.articulated import unresisted_joints
 from kane_dynamics.robot.model import Joint, Limits
-from kane_dynamics.robot.survey import Array, Fault, Survey
+from kane_dynamics.robot.survey import Fault, Survey
 
 _BOUNDED = ("revolute", "prismatic")
 

@@ -15,10 +15,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.robot.body import GROUND, Tree
 from kane_dynamics.robot.model import Joint, Robot
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 CORNERS: Array = np.array(list(product((-1.0, 1.0), repeat=3)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kane_dynamics.errors import ArgumentError, ModelError
 from kane_dynamics.robot.body import GROUND, STANDING, Body, Frame, Tree
@@ -27,15 +27,15 @@ __all__ = ["GROUND", "Body", "Frame", "Tree", "moving_tree"]
 _logger = logging.getLogger("kane_dynamics")
 
 _UP: Vector = (0.0, 0.0, 1.0)
-_POSE = ("x", "y", "z", "qx", "qy", "qz", "qw")
-_TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
-_PLANE = ("x", "y", "angle")
+_POSE = (".x", ".y", ".z", ".qx", ".qy", ".qz", ".qw")
+_TWIST = (".vx", ".vy", ".vz", ".wx", ".wy", ".wz")
+_PLANE = (".x", ".y", ".angle")
 _ENTRIES = {
     "floating": (_POSE, _TWIST),
     "ball": (_POSE[3:], _TWIST[3:]),
     "planar": (_PLANE, _PLANE),
 }
-"""Names of coordinates and speeds of joints that have several."""
+"""Ends of the names of coordinates and of speeds, for joints that have several."""
 
 
 def moving_tree(
@@ -105,17 +105,26 @@ def whole_tree(robot: Robot) -> Tree:
 
 
 def _tree(robot: Robot, laws: Mapping[str, Law], base: str) -> Tree:
-    numbering = _numbering(robot, laws, base)
-    builder = _Builder(robot, laws, numbering)
+    """Number coordinates and speeds, and merge links."""
+    first: dict[str, tuple[int, int]] = {}
+    coordinates: list[str] = []
+    speeds: list[str] = []
+    moving = [(j.name, j.kind) for j in robot.joints if laws[j.name].master == j.name]
+    for name, kind in [("base", "floating"), *moving] if base == "floating" else moving:
+        first[name] = (len(coordinates), len(speeds))
+        of_position, of_speed = _ENTRIES.get(kind, (("",), ("",)))
+        coordinates += [name + entry for entry in of_position]
+        speeds += [name + entry for entry in of_speed]
+    builder = _Builder(robot, laws, first)
     builder.place_root(base)
     builder.place_links()
     *bodies, ground = builder.finished_bodies()
     return Tree(
         tuple(bodies),
         tuple((link.name, builder.frames[link.name]) for link in robot.links),
-        numbering.joint_names,
-        numbering.coordinate_names,
-        numbering.speed_names,
+        tuple(name for name, _ in moving),
+        tuple(coordinates),
+        tuple(speeds),
         ground,
     )
 
@@ -132,44 +141,15 @@ def _log_unused_friction(robot: Robot, laws: Mapping[str, Law]) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _Numbering:
-    """Index of the first coordinate and speed of each moving joint, and the names of all."""
-
-    first: Mapping[str, tuple[int, int]]
-    joint_names: tuple[str, ...]
-    coordinate_names: tuple[str, ...]
-    speed_names: tuple[str, ...]
-
-
-def _numbering(robot: Robot, laws: Mapping[str, Law], base: str) -> _Numbering:
-    first: dict[str, tuple[int, int]] = {}
-    coordinates: list[str] = []
-    speeds: list[str] = []
-    if base == "floating":
-        coordinates += [f"base.{entry}" for entry in _POSE]
-        speeds += [f"base.{entry}" for entry in _TWIST]
-    for joint in robot.joints:
-        if laws[joint.name].master != joint.name:
-            continue
-        first[joint.name] = (len(coordinates), len(speeds))
-        if joint.kind in _ENTRIES:
-            of_coordinates, of_speeds = _ENTRIES[joint.kind]
-            coordinates += [f"{joint.name}.{entry}" for entry in of_coordinates]
-            speeds += [f"{joint.name}.{entry}" for entry in of_speeds]
-        else:
-            coordinates.append(joint.name)
-            speeds.append(joint.name)
-    return _Numbering(first, tuple(first), tuple(coordinates), tuple(speeds))
-
-
 class _Builder:
     """Walks from the root outward, adding bodies and placing links in them."""
 
-    def __init__(self, robot: Robot, laws: Mapping[str, Law], numbering: _Numbering) -> None:
+    def __init__(
+        self, robot: Robot, laws: Mapping[str, Law], first: Mapping[str, tuple[int, int]]
+    ) -> None:
         self.robot = robot
         self.laws = laws
-        self.numbering = numbering
+        self.first = first  # coordinate and speed of each joint that moves by itself
         self.bodies: list[Body] = []
         self.frames: dict[str, Frame] = {}
 
@@ -200,11 +180,10 @@ class _Builder:
 
     def _carry(self, joint: Joint, at: Frame, law: Law) -> None:
         """Add the body that a moving joint carries; for a planar joint, three."""
-        coordinate, speed = self.numbering.first[law.master or joint.name]
+        coordinate, speed = self.first[law.master or joint.name]
         if joint.kind == "planar":
             for entry, axis in zip(_PLANE, plane_axes(joint.axis), strict=False):
-                name = f"{joint.name}.{entry}"
-                self._add(name, joint.name, "prismatic", at, axis, coordinate, speed)
+                self._add(joint.name + entry, joint.name, "prismatic", at, axis, coordinate, speed)
                 coordinate, speed = coordinate + 1, speed + 1
                 at = Frame(len(self.bodies) - 1)
         kind = {"continuous": "revolute", "planar": "revolute"}.get(joint.kind, joint.kind)

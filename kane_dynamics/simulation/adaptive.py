@@ -6,9 +6,9 @@ import itertools
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import DOP853, Radau
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.simulation.bounds import refuse_unreasonable
 from kane_dynamics.simulation.constants import AT_ONCE
 from kane_dynamics.simulation.drive import STUCK
@@ -24,8 +24,6 @@ from kane_dynamics.simulation.problem import Problem
 from kane_dynamics.simulation.rates import State, rates_at
 from kane_dynamics.simulation.status import Ended, Outcome, Status
 from kane_dynamics.simulation.watch import Watch
-
-Array = NDArray[np.float64]
 
 LOOKS = 8
 """How often a step is looked at for the end of a mode, since steps can be long."""

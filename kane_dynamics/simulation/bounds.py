@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.simulation.constants import LARGEST_COORDINATE, LARGEST_SPEED
 from kane_dynamics.simulation.status import Ended, Status
-
-Array = NDArray[np.float64]
 
 
 def refuse_unreasonable(q: Array, u: Array) -> None:

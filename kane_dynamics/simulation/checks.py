@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.robot.tree import GROUND, Body
 from kane_dynamics.simulation.plant import Plant
 
 if TYPE_CHECKING:
     from kane_dynamics.simulation.motion import Motion
 
-Array = NDArray[np.float64]
 
 SLOW = 1e-6
 """Speed below which a robot is at rest, rad/s or m/s."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.simulation import integrator
 from kane_dynamics.simulation.drive import ControlDrive, Drive, FunctionDrive, HistoryDrive
 from kane_dynamics.simulation.fixed import error_stride
@@ -19,8 +20,6 @@ from kane_dynamics.simulation.problem import Problem
 from kane_dynamics.simulation.rates import initial_modes, initial_stops
 from kane_dynamics.simulation.status import Ended, InputFault, Outcome, Status
 from kane_dynamics.simulation.watch import TURN, Watch
-
-Array = NDArray[np.float64]
 
 
 def integrate(problem: Problem, watch: Watch) -> Outcome:

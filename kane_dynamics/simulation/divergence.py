@@ -12,12 +12,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.simulation.problem import Problem
 from kane_dynamics.simulation.status import Ended, Outcome, Status
-
-Array = NDArray[np.float64]
 
 IMBALANCE = 0.1
 """Share of the exchanged energy by which that of a good state may be wrong."""

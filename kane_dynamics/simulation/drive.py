@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.simulation.bounds import refuse_unreasonable
 from kane_dynamics.simulation.history import History, checked_array
@@ -25,7 +26,6 @@ from kane_dynamics.simulation.reference import Reference, along, set_point
 from kane_dynamics.simulation.status import InputFault
 from kane_dynamics.simulation.trajectory import Trajectory
 
-Array = NDArray[np.float64]
 Modes = NDArray[np.int64]
 
 LONGEST_SAID = 200

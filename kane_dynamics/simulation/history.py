@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.errors import ArgumentError
-
-Array = NDArray[np.float64]
 
 REAL_KINDS = "fiu"
 """Kinds of NumPy's types that are real numbers."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.simulation.history import (
     History,
@@ -19,7 +20,6 @@ from kane_dynamics.simulation.history import (
 )
 from kane_dynamics.simulation.trajectory import Trajectory
 
-Array = NDArray[np.float64]
 Hold = Literal["zero", "linear"]
 
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from kane_dynamics.arrays import Array
 
 # Row r: coefficient of s**r of a polynomial on 0 <= s <= 1 from p0, v0, a0, p1, v1, a1.
 _QUINTIC = np.array(

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.simulation.constants import HALVINGS, RELEASE
 from kane_dynamics.simulation.drive import STUCK
 from kane_dynamics.simulation.rates import Rates, Run, State, rates_at
-
-Array = NDArray[np.float64]
 
 
 def outlived(run: Run, t: float, x: State) -> bool:

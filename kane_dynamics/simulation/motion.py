@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.simulation.checks import Checks, checks_of
 from kane_dynamics.simulation.plant import Plant
 from kane_dynamics.simulation.plot import plot
 from kane_dynamics.simulation.table import structured, write_csv
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

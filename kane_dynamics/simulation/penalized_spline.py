@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 
-Array = NDArray[np.float64]
+from kane_dynamics.arrays import Array
 
 DEGREE = 5
 ORDER = 3

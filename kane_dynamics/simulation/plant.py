@@ -8,9 +8,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.dynamics import Dynamics
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.codegen.arguments import prepare
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.simulation.constants import LARGEST_COORDINATE, LARGEST_SPEED, SAME_TIME
@@ -20,7 +21,6 @@ from kane_dynamics.simulation.plant import Plant
 from kane_dynamics.simulation.stops import LimitPolicy, Stops, stops_of, within
 from kane_dynamics.symbolic.program import Input, Signature
 
-Array = NDArray[np.float64]
 Method = Literal["euler", "rk4", "dop853", "radau"]
 Wrenches = Mapping[str, ArrayLike | WrenchHistory]
 

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.simulation.drive import STUCK
 from kane_dynamics.simulation.plant import Plant
 from kane_dynamics.simulation.problem import Problem
 from kane_dynamics.simulation.status import Ended, Status
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 

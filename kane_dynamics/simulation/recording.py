@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.simulation.problem import Problem
 from kane_dynamics.simulation.rates import Rates, State
-
-Array = NDArray[np.float64]
 
 
 class Recording:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.simulation.trajectory import Trajectory
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.codegen.notice import warn_once
 from kane_dynamics.dynamics import Dynamics
 from kane_dynamics.errors import CompileError
@@ -24,8 +24,6 @@ from kane_dynamics.simulation.plant import plant_of
 from kane_dynamics.simulation.problem import FIXED_STEP, Problem, problem_of
 from kane_dynamics.simulation.status import Ended, Outcome, Status
 from kane_dynamics.simulation.watch import Cancel, ProgressChoice, Watch
-
-Array = NDArray[np.float64]
 
 
 def simulate(

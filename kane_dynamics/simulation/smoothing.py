@@ -22,10 +22,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.simulation.penalized_spline import Fit, penalized_spline
 from kane_dynamics.simulation.trajectory import Sample, trajectory_through
-
-Array = NDArray[np.float64]
 
 FEWEST = 30
 """Points from which noise can be estimated."""

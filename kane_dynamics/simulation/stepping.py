@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane_dynamics.simulation.bounds import refuse_unreasonable
 from kane_dynamics.simulation.rates import Rates, Run, State, rates_at
-
-Array = NDArray[np.float64]
 
 
 def advance(run: Run, t: float, h: float, x: State, k1: Rates) -> State:

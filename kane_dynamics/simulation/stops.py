@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.simulation.constants import PARTS_AT_STOPS
 from kane_dynamics.simulation.plant import Plant
 
-Array = NDArray[np.float64]
 LimitPolicy = Literal["ignore", "stop", "compliant"]
 
 POLICIES = ("ignore", "stop", "compliant")

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
+
 if TYPE_CHECKING:
     from kane_dynamics.simulation.motion import Motion
 
-Array = NDArray[np.float64]
 
 BLOCK = 4096
 """Rows that are written at once."""

@@ -22,8 +22,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.simulation.history import checked_times, real_array
 from kane_dynamics.simulation.interpolation import (
@@ -32,8 +33,6 @@ from kane_dynamics.simulation.interpolation import (
     monomials,
     quintic_coefficients,
 )
-
-Array = NDArray[np.float64]
 
 
 class Sample(NamedTuple):

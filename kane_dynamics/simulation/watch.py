@@ -7,13 +7,9 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, TextIO
 
-import numpy as np
-from numpy.typing import NDArray
-
+from kane_dynamics.arrays import Array
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.simulation.problem import Problem
-
-Array = NDArray[np.float64]
 
 TURN = 0.02
 """Seconds between two looks."""
