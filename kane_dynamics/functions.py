@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane_dynamics.codegen import Backend, CacheChoice, compile_program
-from kane_dynamics.codegen.address import state_address
+from kane_dynamics.codegen.address import program_code
 from kane_dynamics.codegen.arguments import refuse_overflow
+from kane_dynamics.codegen.backend_c import MachineCode
 from kane_dynamics.codegen.identity import digest
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.programs import PROGRAMS, Equations, program, signature
@@ -37,7 +38,7 @@ class Functions:
     def __init__(self, equations: Equations, backend: Backend, cache: CacheChoice) -> None:
         self._equations, self._backend, self._cache = equations, backend, cache
         self._made: dict[tuple[str, Links], Function] = {}
-        self._addresses: dict[tuple[str, Links], int] = {}
+        self._codes: dict[tuple[str, Links], MachineCode] = {}
 
     def function(self, name: str, *links: str) -> Function:
         """A function that takes and gives arrays."""
@@ -60,17 +61,17 @@ class Functions:
 
     def address(self, name: str, *links: str) -> int:
         """Address of a function of one state; CompileError if there is no compiler that works."""
-        if (name, links) not in self._addresses:
+        if (name, links) not in self._codes:
             if name not in PROGRAMS:
                 raise unknown_name("function", name, list(PROGRAMS))
             self._refuse_unknown(links)
-            self._addresses[name, links] = state_address(
+            self._codes[name, links] = program_code(
                 self._key(links),
                 lambda: program(self._equations, name, links),
                 signature(self._equations.tree, name, links),
                 self._cache,
             )
-        return self._addresses[name, links]
+        return self._codes[name, links].address("state")
 
     def program(self, name: str, link: str | None) -> Program:
         """The equations that a user asks for by name, and by the link that they are about."""
