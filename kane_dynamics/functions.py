@@ -18,7 +18,7 @@ from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.programs import PROGRAMS, Equations, program, signature
 from kane_dynamics.kane.singular import singular_error, singular_speed
 from kane_dynamics.robot.names import unknown_name
-from kane_dynamics.symbolic.program import Program
+from kane_dynamics.symbolic.program import Program, Signature
 
 Array = NDArray[np.float64]
 Function = Callable[..., Array]
@@ -47,15 +47,9 @@ class Functions:
                 raise unknown_name("link", link, [name for name, _ in self._equations.tree.frames])
         function = self._made.get((name, links))
         if function is None:
-            self._refuse_unknown(links)
-            function = compile_program(
-                self._key(links),
-                lambda: program(self._equations, name, links),
-                signature(self._equations.tree, name, links),
-                self._backend,
-                self._cache,
-                self._refuse_singular if name == "forward_dynamics" else None,
-            )
+            refuse = self._refuse_singular if name == "forward_dynamics" else None
+            asked = self._asked(name, links)
+            function = compile_program(*asked, self._backend, self._cache, refuse)
             self._made[name, links] = function
         return function
 
@@ -64,13 +58,7 @@ class Functions:
         if (name, links) not in self._codes:
             if name not in PROGRAMS:
                 raise unknown_name("function", name, list(PROGRAMS))
-            self._refuse_unknown(links)
-            self._codes[name, links] = program_code(
-                self._key(links),
-                lambda: program(self._equations, name, links),
-                signature(self._equations.tree, name, links),
-                self._cache,
-            )
+            self._codes[name, links] = program_code(*self._asked(name, links), self._cache)
         return self._codes[name, links].address("state")
 
     def program(self, name: str, link: str | None) -> Program:
@@ -84,9 +72,13 @@ class Functions:
             )
         return program(self._equations, name, () if link is None else (link,))
 
-    def _refuse_unknown(self, links: Links) -> None:
+    def _asked(self, name: str, links: Links) -> tuple[str, Callable[[], Program], Signature]:
+        """Key, derivation and signature of a program."""
+        tree = self._equations.tree
         for link in links:
-            self._equations.tree.frame(link)
+            tree.frame(link)  # which refuses unknown ones
+        key = digest(self._model_digest, repr(links))
+        return key, lambda: program(self._equations, name, links), signature(tree, name, links)
 
     def _refuse_singular(self, arrays: Sequence[Array], result: Array) -> NoReturn:
         """Name the link without which forward dynamics would have a solution in this state."""
@@ -101,6 +93,3 @@ class Functions:
     @cached_property
     def _model_digest(self) -> str:
         return digest(repr((self._equations.tree, self._equations.gravity)))
-
-    def _key(self, links: Links) -> str:
-        return digest(self._model_digest, repr(links))
