@@ -10,14 +10,15 @@ import numpy as np
 
 from kane_dynamics.arrays import Array
 from kane_dynamics.codegen import Backend, CacheChoice, compile_program
-from kane_dynamics.codegen.address import state_address
+from kane_dynamics.codegen.address import program_code
 from kane_dynamics.codegen.arguments import refuse_overflow
+from kane_dynamics.codegen.backend_c import MachineCode
 from kane_dynamics.codegen.identity import digest
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.programs import PROGRAMS, Equations, program, signature
 from kane_dynamics.kane.singular import singular_error, singular_speed
 from kane_dynamics.robot.names import unknown_name
-from kane_dynamics.symbolic.program import Program
+from kane_dynamics.symbolic.program import Program, Signature
 
 Function = Callable[..., Array]
 Links = tuple[str, ...]
@@ -36,7 +37,7 @@ class Functions:
     def __init__(self, equations: Equations, backend: Backend, cache: CacheChoice) -> None:
         self._equations, self._backend, self._cache = equations, backend, cache
         self._made: dict[tuple[str, Links], Function] = {}
-        self._addresses: dict[tuple[str, Links], int] = {}
+        self._codes: dict[tuple[str, Links], MachineCode] = {}
 
     def function(self, name: str, *links: str) -> Function:
         """A function that takes and gives arrays."""
@@ -45,31 +46,19 @@ class Functions:
                 raise unknown_name("link", link, [name for name, _ in self._equations.tree.frames])
         function = self._made.get((name, links))
         if function is None:
-            self._refuse_unknown(links)
-            function = compile_program(
-                self._key(links),
-                lambda: program(self._equations, name, links),
-                signature(self._equations.tree, name, links),
-                self._backend,
-                self._cache,
-                self._refuse_singular if name == "forward_dynamics" else None,
-            )
+            refuse = self._refuse_singular if name == "forward_dynamics" else None
+            asked = self._asked(name, links)
+            function = compile_program(*asked, self._backend, self._cache, refuse)
             self._made[name, links] = function
         return function
 
     def address(self, name: str, *links: str) -> int:
         """Address of a function of one state; CompileError if there is no compiler that works."""
-        if (name, links) not in self._addresses:
+        if (name, links) not in self._codes:
             if name not in PROGRAMS:
                 raise unknown_name("function", name, list(PROGRAMS))
-            self._refuse_unknown(links)
-            self._addresses[name, links] = state_address(
-                self._key(links),
-                lambda: program(self._equations, name, links),
-                signature(self._equations.tree, name, links),
-                self._cache,
-            )
-        return self._addresses[name, links]
+            self._codes[name, links] = program_code(*self._asked(name, links), self._cache)
+        return self._codes[name, links].address("state")
 
     def program(self, name: str, link: str | None) -> Program:
         """The equations that a user asks for by name, and by the link that they are about."""
@@ -82,9 +71,13 @@ class Functions:
             )
         return program(self._equations, name, () if link is None else (link,))
 
-    def _refuse_unknown(self, links: Links) -> None:
+    def _asked(self, name: str, links: Links) -> tuple[str, Callable[[], Program], Signature]:
+        """Key, derivation and signature of a program."""
+        tree = self._equations.tree
         for link in links:
-            self._equations.tree.frame(link)
+            tree.frame(link)  # which refuses unknown ones
+        key = digest(self._model_digest, repr(links))
+        return key, lambda: program(self._equations, name, links), signature(tree, name, links)
 
     def _refuse_singular(self, arrays: Sequence[Array], result: Array) -> NoReturn:
         """Name the link without which forward dynamics would have a solution in this state."""
@@ -99,6 +92,3 @@ class Functions:
     @cached_property
     def _model_digest(self) -> str:
         return digest(repr((self._equations.tree, self._equations.gravity)))
-
-    def _key(self, links: Links) -> str:
-        return digest(self._model_digest, repr(links))

@@ -14,6 +14,7 @@ from random_programs import program_of, random_program
 import kane_dynamics as kd
 from kane_dynamics.codegen import compile_program
 from kane_dynamics.symbolic.graph import Graph
+from kane_dynamics.symbolic.numpy import python_source
 from kane_dynamics.symbolic.pieces import in_pieces
 from kane_dynamics.symbolic.program import Program
 from kane_dynamics.symbolic.schedule import schedule
@@ -22,7 +23,11 @@ INPUTS = (("q", 4), ("u", 3), ("t", 1))
 
 
 def compiled(program: Program, backend="c", cache=False):
-    return compile_program("", lambda: program, program.signature, backend, cache)
+    return compile_program(key(program), lambda: program, program.signature, backend, cache)
+
+
+def key(program: Program) -> str:
+    return python_source(program)
 
 
 def states(program: Program, *count: int, seed=0):
@@ -212,7 +217,7 @@ def test_what_is_in_the_cache_is_not_derived_again(backend, tmp_path):
     def make():
         raise AssertionError("derived again")
 
-    function = compile_program("", make, program.signature, backend, tmp_path)
+    function = compile_program(key(program), make, program.signature, backend, tmp_path)
     assert_same(function(*arguments), expected)
     other = compile_program("another key", make, program.signature, backend, tmp_path)
     with pytest.raises(AssertionError):
@@ -250,6 +255,6 @@ def test_an_unknown_backend_is_named():
 def test_a_program_of_another_signature_is_refused(backend):
     announced = random_program(0, shape=(2,)).signature
     for made in (random_program(0, shape=(3,)), Program(announced, random_program(0).outputs)):
-        function = compile_program("", lambda made=made: made, announced, backend, False)
+        function = compile_program(key(made), lambda made=made: made, announced, backend, False)
         with pytest.raises(kd.ArgumentError, match="signature"):
             function(*states(made))

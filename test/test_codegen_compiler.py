@@ -212,15 +212,35 @@ def test_another_compiler_has_another_identity(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["__init__.py", "kane/inverse.py", "codegen/call.c", "kane/new.py"]
+    "name",
+    [
+        "__init__.py",
+        "functions.py",
+        "kane/inverse.py",
+        "codegen/call.c",
+        *(f"{room}/new.py" for room in ("kane", "symbolic", "codegen", "robot")),
+        "kane/tree/new.py",
+        "symbolic/new.h",
+        "another_room/new.py",
+    ],
 )
 def test_a_changed_package_has_another_identity(name, tmp_path, monkeypatch):
     copy = shutil.copytree(identity._PACKAGE, tmp_path / "kane_dynamics")
     monkeypatch.setattr(identity, "_PACKAGE", copy)
     assert identity.package_identity.__wrapped__() == identity.package_identity()
+    (copy / name).parent.mkdir(exist_ok=True)
     with open(copy / name, "a") as file:
         file.write("\n")
     assert identity.package_identity.__wrapped__() != identity.package_identity()
+
+
+def test_what_only_uses_equations_does_not_change_the_identity(tmp_path, monkeypatch):
+    copy = shutil.copytree(identity._PACKAGE, tmp_path / "kane_dynamics")
+    monkeypatch.setattr(identity, "_PACKAGE", copy)
+    (copy / "simulation" / "new.py").touch()
+    (copy / "kane" / "__pycache__" / "new.pyc").parent.mkdir(exist_ok=True)
+    (copy / "kane" / "__pycache__" / "new.pyc").touch()
+    assert identity.package_identity.__wrapped__() == identity.package_identity()
 
 
 @pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="Linux only")

@@ -91,7 +91,7 @@ def test_a_function_goes_with_what_it_was_made_from():
 
     model = Model()
     # The model holds the function, which holds the model.
-    model.function = compile_program("", model.make, PROGRAM.signature, "c", False)
+    model.function = compile_program("model", model.make, PROGRAM.signature, "c", False)
     model.function(*arguments())
     gone = weakref.ref(model)
     del model

@@ -2,7 +2,11 @@
 
 import itertools
 import math
+import os
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import sympy
@@ -13,8 +17,8 @@ from kane_dynamics.symbolic.evaluate import evaluate
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.latex import latex_source
 from kane_dynamics.symbolic.numpy import python_source
+from kane_dynamics.symbolic.operations import FUNCTIONS, RULES
 from kane_dynamics.symbolic.program import Input, Program, Signature
-from kane_dynamics.symbolic.rules import RULES
 from kane_dynamics.symbolic.schedule import LONGEST_LINE, schedule
 from kane_dynamics.symbolic.sympy import sympy_equations
 
@@ -129,6 +133,7 @@ def test_every_rule_of_the_table_is_at_work():
             graph.select(graph.one, x, y),
             graph.select(x, y, y),
             graph.select(x, -x, -y),
+            graph.make("sub", x, y),
         )
     finally:
         RULES.update(original)
@@ -268,9 +273,7 @@ def test_printed_python_evaluates_to_the_same(seed):
     names: dict = {}
     exec(python_source(a_program(graph, *outputs)), names)
     point = [0.9, -0.2, 0.5]
-    sign = lambda v: (v > 0) - (v < 0)  # noqa: E731
-    select = lambda v, a, b: a if v >= 0 else b  # noqa: E731
-    printed = names["f"](point, math.sin, math.cos, sign, math.sqrt, select)
+    printed = names["f"](point, *(row.value for row in FUNCTIONS.values()))
     assert printed == pytest.approx(evaluate(outputs, {"x": point}), rel=1e-14, abs=1e-14)
 
 
@@ -314,3 +317,59 @@ def test_numbers_are_printed_exactly(graph):
         literal = text.split("out[0] = ")[1].split("*")[0]
         assert float(literal) == number
         assert "." in literal or "e" in literal
+
+
+ONE_MORE = """
+import math, sys
+import numpy as np
+import sympy
+sys.path.insert(0, {tests!r})
+from kane_dynamics.symbolic import operations, rules
+
+odd = rules.odd("tanh")
+row = operations._function("tanh", math.tanh, lambda g, y, a: 1.0 - y * y, rules=(odd,))
+for table in (operations.OPERATIONS, operations.FUNCTIONS):
+    table["tanh"] = row
+operations.RULES["tanh"] = row.rules
+
+from random_programs import program_of
+from kane_dynamics.codegen import compile_program
+from kane_dynamics.symbolic.c import c_source
+from kane_dynamics.symbolic.derivative import derivatives
+from kane_dynamics.symbolic.evaluate import evaluate
+from kane_dynamics.symbolic.graph import Graph
+from kane_dynamics.symbolic.latex import latex_source
+from kane_dynamics.symbolic.numpy import python_module
+from kane_dynamics.symbolic.sympy import sympy_equations
+
+graph = Graph()
+(x,) = graph.inputs("x", 1)
+y = -graph.make("tanh", -x)
+[[slope]] = derivatives(graph, [y], [x])
+program = program_of("f", [("x", 1)], (2,), [y, slope])
+values = np.linspace(-2.0, 2.0, 11)[:, None]
+exact = np.hstack([np.tanh(values), 1.0 - np.tanh(values) ** 2])
+names = {{}}
+exec(python_module(program, ""), names)
+results = [names["f"](values), [evaluate(program.outputs, {{"x": v}}) for v in values.tolist()]]
+for backend in ("c", "numpy"):
+    function = compile_program("", lambda: program, program.signature, backend, False)
+    results += [function(values), [function(v) for v in values]]
+for result in results:
+    np.testing.assert_allclose(result, exact, rtol=1e-14, atol=1e-15)
+assert program.operations.functions == 1
+assert "tanh(x[0])" in c_source(program) and r"\\tanh(x_{{1}})" in latex_source(program, "y", {{}})
+assert sympy_equations(program)[0][0][1] == sympy.tanh(sympy.Symbol("x1", real=True))
+print("one row")
+"""
+
+
+def test_an_operation_is_one_row():
+    tests = Path(__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_MORE.format(tests=str(tests))],
+        env={**os.environ, "PYTHONPATH": str(tests.parent)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "one row\n", done.stderr

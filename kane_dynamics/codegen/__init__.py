@@ -14,12 +14,11 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from kane_dynamics.codegen.arguments import Refuse, refuse_overflow
-from kane_dynamics.codegen.backend_c import compiled_function
+from kane_dynamics.codegen.backend_c import machine_code
 from kane_dynamics.codegen.backend_numpy import PythonFunction
 from kane_dynamics.codegen.cache import CacheChoice, check_choice, open_cache
 from kane_dynamics.codegen.caller import begin_loading
 from kane_dynamics.codegen.compiler import find_compiler, missing_compiler
-from kane_dynamics.codegen.identity import digest, package_identity
 from kane_dynamics.codegen.notice import warn_once
 from kane_dynamics.codegen.texts import Texts
 from kane_dynamics.errors import ArgumentError, CompileError
@@ -49,7 +48,8 @@ def compile_program(
     Parameters
     ----------
     key : str
-        Digest of everything the program depends on, besides this package.
+        Digest of everything the program depends on, besides this package. Programs of one key
+        and signature share their machine code.
     make : callable
         Derives the program; called only when the cache holds nothing under the key.
     signature : Signature
@@ -72,10 +72,7 @@ def compile_program(
         If ``"c"`` is asked for and there is no compiler that works.
     """
     _check_choices(backend, cache)
-    kept = open_cache(cache)
-    whole_key = digest(key, repr(signature), package_identity())
-
-    texts = Texts(whole_key, make, signature, kept)
+    texts = Texts.of(key, make, signature, cache)
     refuse = refuse or functools.partial(refuse_overflow, signature)
     slow = PythonFunction(signature, texts.python, refuse)
 
@@ -91,7 +88,7 @@ def compile_program(
     if compiler is None:
         return substitute(CompileError(missing_compiler()))
     try:
-        return compiled_function(whole_key, texts.c, signature, compiler, kept, substitute, refuse)
+        return machine_code(texts, compiler).function(substitute, refuse)
     except CompileError as error:
         return substitute(error)
 

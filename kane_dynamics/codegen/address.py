@@ -5,35 +5,32 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 
-from kane_dynamics.codegen.backend_c import Forms
+from kane_dynamics.codegen.backend_c import MachineCode, machine_code
 from kane_dynamics.codegen.cache import CacheChoice, open_cache
 from kane_dynamics.codegen.compiler import Compiler, find_compiler, missing_compiler
-from kane_dynamics.codegen.identity import digest, machine_identity, package_identity
+from kane_dynamics.codegen.identity import digest, machine_identity
 from kane_dynamics.codegen.shared_object import load_function
 from kane_dynamics.codegen.texts import Texts
 from kane_dynamics.errors import CompileError
 from kane_dynamics.symbolic.program import Program, Signature
 
 
-def state_address(
+def program_code(
     key: str, make: Callable[[], Program], signature: Signature, cache: CacheChoice
-) -> int:
-    """Address of a program of one state: ``void f(const double *const *in, double *result)``.
+) -> MachineCode:
+    """The machine code of a program, the same that `compile_program` calls.
 
     Parameters
     ----------
     key, make, signature, cache
-        As in `compile_program`, with which entries of the cache are shared.
+        As in `compile_program`.
 
     Raises
     ------
     CompileError
         If there is no compiler that works.
     """
-    kept = open_cache(cache)
-    whole_key = digest(key, repr(signature), package_identity())
-    texts = Texts(whole_key, make, signature, kept)
-    return Forms(whole_key, texts.c, signature, _compiler(), kept).address("state")
+    return machine_code(Texts.of(key, make, signature, cache), _compiler())
 
 
 def source_address(

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from kane_dynamics.codegen.arguments import FloatArray, Refuse, count_of, prepare
 from kane_dynamics.codegen.process_lock import ProcessLock
 from kane_dynamics.codegen.texts import Write, first_that_works
+from kane_dynamics.symbolic.operations import FUNCTIONS, Operation
 from kane_dynamics.symbolic.program import Signature
 
 
-def _sign(x: float) -> float:
-    return float((x > 0.0) - (x < 0.0))
+def _of_columns(row: Operation) -> Callable[..., Any]:
+    names = [f"x{k}" for k in range(row.arity)]
+    function = eval(f"lambda {', '.join(names)}: {row.numpy.format(*names)}", {"np": np})
+    return cast("Callable[..., Any]", function)
 
 
-def _select(condition: float, a: float, b: float) -> float:
-    return a if condition >= 0.0 else b
-
-
-def _select_column(condition: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
-    return np.where(condition >= 0.0, a, b)
-
-
-_NUMBER_FUNCTIONS = (math.sin, math.cos, _sign, math.sqrt, _select)
-_COLUMN_FUNCTIONS = (np.sin, np.cos, np.sign, np.sqrt, _select_column)
+_NUMBER_FUNCTIONS = tuple(row.value for row in FUNCTIONS.values())
+_COLUMN_FUNCTIONS = tuple(map(_of_columns, FUNCTIONS.values()))
 
 Evaluate = Callable[..., list[Any]]
 

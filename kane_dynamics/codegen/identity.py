@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import platform
 import sys
 import sysconfig
@@ -12,8 +13,7 @@ from pathlib import Path
 import numpy as np
 
 _PACKAGE = Path(__file__).parent.parent
-_ROOMS = ("robot", "symbolic", "kane", "codegen")
-_SUFFIXES = (".py", ".c", ".h")
+_AFTERWARDS = ("ros", "simulation")  # rooms that use equations and cannot change them
 _PROCESSOR_FIELDS = ("vendor_id", "model name", "flags", "CPU implementer", "CPU part", "Features")
 
 
@@ -29,10 +29,16 @@ def digest(*parts: str) -> str:
 
 @functools.cache
 def package_identity() -> str:
-    """Digest of this package's version and of the sources that make the equations."""
-    files = [_PACKAGE / "__init__.py"]
-    for room in _ROOMS:
-        files += [path for path in (_PACKAGE / room).rglob("*") if path.suffix in _SUFFIXES]
+    """Digest of every file of this package, but for those that equations do not depend on."""
+    left_out = {os.path.join(_PACKAGE, room) for room in _AFTERWARDS}
+    files: list[Path] = []
+    for folder, rooms, names in os.walk(_PACKAGE):
+        rooms[:] = [
+            room
+            for room in rooms
+            if room != "__pycache__" and os.path.join(folder, room) not in left_out
+        ]
+        files += [Path(folder, name) for name in names]
     sha = hashlib.sha256()
     for path in sorted(files):
         content = path.read_bytes()

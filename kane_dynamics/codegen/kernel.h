@@ -1,5 +1,5 @@
-/* What the printed statements call: sine and cosine of many angles at once, square root, sign,
- * selection.
+/* What the printed statements call: sine and cosine of many angles at once, and what is
+ * faster than lane by lane.
  *
  * `lanes` holds LANES doubles side by side. With GCC or Clang it is a vector of the machine; with
  * another compiler, or with NO_VECTORS, it is one double and everything below still holds.
@@ -112,9 +112,6 @@ static APART void sine_cosine(lanes x, lanes *sine, lanes *cosine)
 typedef double real;
 #define INPUTS const double *const *
 #define REAL(x) (x)
-#define SQRT(x) sqrt(x)
-#define SIGN(x) ((double)(((x) > 0.0) - ((x) < 0.0)))
-#define SELECT(x, a, b) ((x) >= 0.0 ? (a) : (b))
 
 /* Four angles at a time, or fewer and some that nobody asked for. */
 #define SINCOS1(...) SINCOS2(__VA_ARGS__, 0.0, unused, unused)
@@ -150,10 +147,12 @@ static inline void four_sines_cosines(double a, double b, double c, double d, do
 typedef lanes real;
 #define INPUTS const lanes *restrict
 #define REAL(x) all(x)
-#define SQRT(x) square_root(x)
-#define SIGN(x) sign_of(x)
 /* Less zero, a number becomes lanes and lanes stay what they are. */
-#define SELECT(x, a, b) selected(x, (a) - (lanes){0}, (b) - (lanes){0})
+#define WIDE(x) ((x) - (lanes){0})
+/* Functions that are not defined here are computed lane by lane, the i-th of a variable at a time. */
+#define LANE(x) ((double *)&(x))[i]
+#define SIGN(x) lanes_sign(x)
+#define SELECT(x, a, b) lanes_select(x, WIDE(a), WIDE(b))
 #define SINCOS1(x, s, c) sine_cosine(x, &s, &c)
 #define SINCOS2(x, s, c, ...) SINCOS1(x, s, c); SINCOS1(__VA_ARGS__)
 #define SINCOS3(x, s, c, ...) SINCOS1(x, s, c); SINCOS2(__VA_ARGS__)
@@ -167,17 +166,7 @@ static inline lanes *lanes_array(size_t length)
     return posix_memalign(&memory, alignment, length * sizeof(lanes)) ? NULL : memory;
 }
 
-static APART lanes square_root(lanes x)
-{
-    double value[LANES];
-    memcpy(value, &x, sizeof value);
-    for (int i = 0; i < LANES; i++)
-        value[i] = sqrt(value[i]);
-    memcpy(&x, value, sizeof x);
-    return x;
-}
-
-static inline lanes sign_of(lanes x)
+static inline lanes lanes_sign(lanes x)
 {
 #if LANES == 1
     return (x > 0.0) - (x < 0.0);
@@ -188,7 +177,7 @@ static inline lanes sign_of(lanes x)
 #endif
 }
 
-static inline lanes selected(lanes x, lanes a, lanes b)
+static inline lanes lanes_select(lanes x, lanes a, lanes b)
 {
 #if LANES == 1
     return x >= 0.0 ? a : b;

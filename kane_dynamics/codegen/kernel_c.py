@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from kane_dynamics.symbolic.operations import FUNCTIONS, Operation
 from kane_dynamics.symbolic.program import Signature
+from kane_dynamics.symbolic.schedule import TURNS
 
 STATE_SYMBOL = "kane_state"
 BATCH_SYMBOL = "kane_batch"
@@ -52,11 +54,46 @@ EXPORT int {BATCH_SYMBOL}(const double *const *rows, const ptrdiff_t *strides, d
 }}
 """
 
+_LANE_BY_LANE = """
+#ifndef {macro}
+static APART lanes lanes_{macro}({declared})
+{{
+    for (int i = 0; i < LANES; i++)
+        LANE(x0) = {expression};
+    return x0;
+}}
+#define {macro}({x}) lanes_{macro}({wide})
+#endif
+"""
+
+
+def _functions(text: Callable[[str, Operation, list[str]], str]) -> Iterator[str]:
+    """Macros for the functions of `OPERATIONS`, and what they call."""
+    for name, row in FUNCTIONS.items():
+        if name not in TURNS:
+            yield row.c_function
+            yield text(name.upper(), row, [f"x{k}" for k in range(row.arity)])
+
+
+def _of_doubles(macro: str, row: Operation, x: list[str]) -> str:
+    return f"#define {macro}({', '.join(x)}) {row.c.format(*(f'({each})' for each in x))}"
+
+
+def _of_lanes(macro: str, row: Operation, x: list[str]) -> str:
+    """Lane by lane, unless kernel.h knows a faster way."""
+    return _LANE_BY_LANE.format(
+        macro=macro,
+        declared=", ".join(f"lanes {each}" for each in x),
+        expression=row.c.format(*(f"LANE({each})" for each in x)),
+        x=", ".join(x),
+        wide=", ".join(f"WIDE({each})" for each in x),
+    )
+
 
 def state_source(signature: Signature, body: str) -> str:
     """C text of ``void kane_state(const double *const *in, double *result)``."""
     inputs = [f"#define in_{entry.name}(i) in[{k}][i]" for k, entry in enumerate(signature.inputs)]
-    return _assembled(["#define ONE_STATE"], [*inputs, body, _STATE])
+    return _assembled(["#define ONE_STATE"], [*_functions(_of_doubles), *inputs, body, _STATE])
 
 
 def batch_source(signature: Signature, body: str) -> str:
@@ -76,7 +113,7 @@ def batch_source(signature: Signature, body: str) -> str:
         f"#define INPUTS_SIZE {sum(sizes)}",
         f"#define RESULT_SIZE {signature.size}",
     ]
-    return _assembled(layout, [*inputs, body, _BATCH])
+    return _assembled(layout, [*_functions(_of_lanes), *inputs, body, _BATCH])
 
 
 def _assembled(before: Sequence[str], after: Sequence[str]) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kane_dynamics.codegen.body_c import body
-from kane_dynamics.codegen.cache import Cache
-from kane_dynamics.codegen.identity import digest
+from kane_dynamics.codegen.cache import Cache, CacheChoice, open_cache
+from kane_dynamics.codegen.identity import digest, package_identity
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.symbolic.numpy import python_source
 from kane_dynamics.symbolic.program import Program, Signature
@@ -60,6 +60,14 @@ class Texts:
     make: Callable[[], Program]
     signature: Signature
     cache: Cache
+
+    @classmethod
+    def of(
+        cls, key: str, make: Callable[[], Program], signature: Signature, cache: CacheChoice
+    ) -> Texts:
+        """The texts of a program, under a key that covers this package too."""
+        whole_key = digest(key, repr(signature), package_identity())
+        return cls(whole_key, make, signature, open_cache(cache))
 
     def python(self, anew: bool) -> str:
         """A Python function; `anew`, whatever the cache has."""

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from kane_dynamics.symbolic.graph import Expr
+from kane_dynamics.symbolic.operations import FUNCTIONS, OPERATIONS, call
 from kane_dynamics.symbolic.program import Program
 from kane_dynamics.symbolic.schedule import Schedule, schedule
 from kane_dynamics.symbolic.text import Language, write
-
-_OPERATORS = {
-    "add": "{0} + {1}",
-    "sub": "{0} - {1}",
-    "mul": "{0}*{1}",
-    "div": "{0}/{1}",
-    "neg": "-{0}",
-    "select": "({0} >= 0.0 ? {1} : {2})",
-}
 
 
 def _number(value: float) -> str:
@@ -23,15 +15,17 @@ def _number(value: float) -> str:
 
 
 MACROS = Language(
-    operators=_OPERATORS
-    | {"sqrt": "SQRT({0})", "sign": "SIGN({0})", "select": "SELECT({0}, {1}, {2})"},
+    operators={
+        name: call(name.upper(), row.arity) if name in FUNCTIONS else row.c
+        for name, row in OPERATIONS.items()
+    },
     constant=_number,
     input=lambda name, position: f"in_{name}({position})",
 )
+"""In terms of macros for inputs and functions, such as ``in_q(0)`` and ``SQRT(x)``."""
 
 _PLAIN = Language(
-    operators=_OPERATORS
-    | {"sqrt": "sqrt({0})", "sign": "sign_of({0})", "sin": "sin({0})", "cos": "cos({0})"},
+    operators={name: row.c for name, row in OPERATIONS.items()},
     constant=_number,
     input=lambda name, position: f"{name}[{position}]",
 )
@@ -53,12 +47,12 @@ def c_source(program: Program, comment: str = "") -> str:
     lines = ["/*", *(f" * {line}".rstrip() for line in comment.splitlines())]
     lines += [f" * {line}" for line in _usage(program)]
     lines += [" */", ""]
-    if any(n.op in ("sin", "cos", "sqrt") for n in program.nodes):
+    functions = [row for name, row in FUNCTIONS.items() if any(n.op == name for n in program.nodes)]
+    if functions:
         lines += ["#include <math.h>", ""]
     prototype = f"void {name}({', '.join([*parameters, f'double out[{size}]'])})"
     lines += [f"{prototype};", ""]
-    if any(n.op == "sign" for n in program.nodes):
-        lines += ["static double sign_of(double x) { return (double)((x > 0) - (x < 0)); }", ""]
+    lines += [line for row in functions if row.c_function for line in (row.c_function, "")]
     lines += [prototype, "{"]
     body = [
         f"const double {plan.names[node]} = {write(node, plan.names, _PLAIN)};"

@@ -2,31 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from kane_dynamics.symbolic.graph import Expr, reachable
-
-
-def _divide(a: float, b: float) -> float:
-    return a / b if b else math.nan
-
-
-def _root(a: float) -> float:
-    return math.sqrt(a) if a >= 0 else math.nan
-
-
-_OPERATIONS: dict[str, Callable[..., float]] = {
-    "neg": lambda a: -a,
-    "add": lambda a, b: a + b,
-    "mul": lambda a, b: a * b,
-    "div": _divide,
-    "sin": math.sin,
-    "cos": math.cos,
-    "sqrt": _root,
-    "sign": lambda a: float((a > 0) - (a < 0)),
-    "select": lambda c, a, b: a if c >= 0 else b,
-}
+from kane_dynamics.symbolic.operations import OPERATIONS
 
 
 def evaluate(outputs: Sequence[Expr], inputs: Mapping[str, Sequence[float]]) -> list[float]:
@@ -46,5 +25,5 @@ def evaluate(outputs: Sequence[Expr], inputs: Mapping[str, Sequence[float]]) -> 
             name, position = node.entry
             values[node] = float(inputs[name][position])
         else:
-            values[node] = _OPERATIONS[node.op](*(values[arg] for arg in node.args))
+            values[node] = OPERATIONS[node.op].value(*(values[arg] for arg in node.args))
     return [values[output] for output in outputs]

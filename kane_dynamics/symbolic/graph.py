@@ -16,12 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kane_dynamics.symbolic.rules import RULES
+from kane_dynamics.symbolic.operations import RULES
 
 Number = int | float
 Key = tuple[str, tuple["Expr", ...], float, tuple[str, int]]
-
-FUNCTIONS = frozenset({"sin", "cos", "sqrt", "sign", "select"})
 
 
 class Expr:
@@ -30,8 +28,7 @@ class Expr:
     Attributes
     ----------
     op : str
-        ``const``, ``input``, ``neg``, ``add``, ``mul``, ``div``, ``sin``, ``cos``, ``sqrt``,
-        ``sign``, ``select``.
+        ``const``, ``input``, or a name in `operations.OPERATIONS`.
     args : tuple of Expr
         Arguments; every argument was made before the node, so its `index` is smaller.
     value : float

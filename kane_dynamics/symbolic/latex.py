@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from kane_dynamics.symbolic.operations import OPERATIONS
 from kane_dynamics.symbolic.program import Program
 from kane_dynamics.symbolic.schedule import schedule
 from kane_dynamics.symbolic.text import Language, write
@@ -18,18 +19,7 @@ def _number(value: float) -> str:
 
 
 _LATEX = Language(
-    operators={
-        "add": "{0} + {1}",
-        "sub": "{0} - {1}",
-        "mul": r"{0} \, {1}",
-        "div": r"\frac{{{0}}}{{{1}}}",
-        "neg": "-{0}",
-        "sin": r"\sin({0})",
-        "cos": r"\cos({0})",
-        "sqrt": r"\sqrt{{{0}}}",
-        "sign": r"\operatorname{{sgn}}({0})",
-        "select": r"\begin{{cases}} {1} & {0} \ge 0 \\ {2} & \text{{else}} \end{{cases}}",
-    },
+    operators={name: row.latex for name, row in OPERATIONS.items()},
     constant=_number,
     input=lambda name, position: f"{name}_{{{position + 1}}}",
 )

@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from kane_dynamics.symbolic.operations import FUNCTIONS, OPERATIONS, call
 from kane_dynamics.symbolic.program import Program
 from kane_dynamics.symbolic.schedule import schedule
 from kane_dynamics.symbolic.text import Language, write
 
-FUNCTION_NAMES = ("sin", "cos", "sign", "sqrt", "select")
 
-_PYTHON = Language(
-    operators={
-        "add": "{0} + {1}",
-        "sub": "{0} - {1}",
-        "mul": "{0}*{1}",
-        "div": "{0}/{1}",
-        "neg": "-{0}",
-        **{name: f"{name}({{0}})" for name in FUNCTION_NAMES[:-1]},
-        "select": "select({0}, {1}, {2})",
-    },
-    constant=repr,
-    input=lambda name, position: f"{name}[{position}]",
+def _language(operators: dict[str, str]) -> Language:
+    return Language(operators, repr, lambda name, position: f"{name}[{position}]")
+
+
+_COLUMNS = _language({name: row.numpy for name, row in OPERATIONS.items()})
+_EITHER = _language(
+    {**_COLUMNS.operators, **{name: call(name, row.arity) for name, row in FUNCTIONS.items()}}
 )
 
 
 def python_source(program: Program) -> str:
-    """A Python function that lists the outputs, of the inputs and of `FUNCTION_NAMES`.
+    """A Python function that lists the outputs, of the inputs and of all `FUNCTIONS`.
 
-    Inputs are sequences: of numbers, with functions of `math`, for one state; of columns, with
-    functions of NumPy, for many.
+    Inputs are sequences: of numbers, with functions of numbers, for one state; of columns, with
+    functions of columns, for many.
     """
+    return _source(program, program.name, FUNCTIONS, _EITHER)
+
+
+def _source(program: Program, name: str, functions: Iterable[str], language: Language) -> str:
     plan = schedule(program)
-    parameters = ", ".join([*(i.name for i in program.inputs), *FUNCTION_NAMES])
-    lines = [f"def {program.name}({parameters}):"]
+    parameters = ", ".join([*(i.name for i in program.inputs), *functions])
+    lines = [f"def {name}({parameters}):"]
     for node in plan.order:
-        lines.append(f"    {plan.names[node]} = {write(node, plan.names, _PYTHON)}")
+        lines.append(f"    {plan.names[node]} = {write(node, plan.names, language)}")
     lines.append("    return [")
     for output in program.outputs:
-        lines.append(f"        {plan.names.get(output) or write(output, plan.names, _PYTHON)},")
+        lines.append(f"        {plan.names.get(output) or write(output, plan.names, language)},")
     return "\n".join([*lines, "    ]", ""])
 
 
@@ -54,14 +55,10 @@ def {name}({parameters}):
     states = np.broadcast_shapes(*(x.shape[1:] for x in ({parameters},)))
     result = np.empty(states + ({size},))
     with np.errstate(divide="ignore", invalid="ignore"):  # of values that are not selected
-        outputs = _{name}({parameters}, np.sin, np.cos, np.sign, np.sqrt, _select)
+        outputs = _{name}({parameters})
     for k, output in enumerate(outputs):
         result[..., k] = output
     return result.reshape(states + {shape})
-
-
-def _select(condition, a, b):
-    return np.where(condition >= 0.0, a, b)
 
 
 {function}'''
@@ -78,5 +75,5 @@ def python_module(program: Program, heading: str) -> str:
         shape=program.signature.shape,
         size=program.signature.size,
         transposed="\n    ".join(f"{name} = np.asarray({name}, float).T" for name in names),
-        function=python_source(program).replace("def ", "def _", 1),
+        function=_source(program, f"_{program.name}", (), _COLUMNS),
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from kane_dynamics.symbolic.graph import Expr
 from kane_dynamics.symbolic.program import Program
@@ -16,25 +16,17 @@ PIECE = 300
 SHORTEST = 200
 """Steps in one piece at least, but for the last one."""
 
+Life = tuple[int, int]
 
-@dataclass(frozen=True)
-class Step:
-    """What is computed at once: a named expression, sine and cosine of one angle, or an output.
 
-    Attributes
-    ----------
-    nodes : tuple of Expr
-        The expressions that get their values.
-    output : int or None
-        Position of the output.
-    """
+class Step(NamedTuple):
+    """What is computed at once: a named expression, sine and cosine of an angle, or an output."""
 
     nodes: tuple[Expr, ...]
     output: int | None = None
 
     @property
     def turns(self) -> bool:
-        """Whether it is about an angle."""
         return self.output is None and self.nodes[0].op in TURNS
 
     def needs(self, names: Container[Expr]) -> Iterator[Expr]:
@@ -50,18 +42,11 @@ class Step:
                 stack.extend(node.args)
 
 
-@dataclass(frozen=True)
-class Pieces:
+class Pieces(NamedTuple):
     """A program as functions that are called one after the other.
 
-    Attributes
-    ----------
-    pieces : list of list of Step
-    places : mapping from Expr to int
-        Where values are kept that later pieces need. A place is used again after the last piece
-        that needs what is kept there.
-    size : int
-        Number of places.
+    Values that later pieces need are kept in `size` places; a place is used again after the last
+    piece that needs what is kept there.
     """
 
     pieces: Sequence[Sequence[Step]]
@@ -75,66 +60,46 @@ def in_pieces(program: Program, plan: Schedule) -> Pieces:
     outputs = [Step((node,), position) for position, node in enumerate(program.outputs)]
     if len(steps) + len(outputs) <= PIECE:
         return Pieces([[*steps, *outputs]], {}, 0)
-    steps = _with_outputs(steps, outputs, plan.names)
-    made, needed = _lifetimes(steps, plan.names)
-    cuts = _cuts(_living(made, needed, len(steps)))
+    made = {node: k for k, step in enumerate(steps) for node in step.nodes}
+    # An output is written as soon as it is known: then nothing is kept for it.
+    ready = [max((made[node] for node in step.needs(made)), default=0) for step in outputs]
+    order = sorted([*enumerate(steps), *zip(ready, outputs)], key=lambda each: each[0])
+    steps = [step for _, step in order]
+    lives = _lives(steps, plan.names)
+    cuts = _cuts(lives.values(), len(steps))
     pieces = [steps[begin:end] for begin, end in itertools.pairwise(cuts)]
     number = [k for k, piece in enumerate(pieces) for _ in piece]
-    return Pieces(
-        pieces, *_places({node: (number[made[node]], number[needed[node]]) for node in made})
-    )
+    return Pieces(pieces, *_places({x: (number[a], number[b]) for x, (a, b) in lives.items()}))
 
 
 def _steps(plan: Schedule) -> list[Step]:
     """Named expressions in their order; sine and cosine of an angle are one step."""
-    steps: list[Step] = []
-    for turns, nodes in itertools.groupby(plan.order, lambda node: node.op in TURNS):
-        if turns:
-            by_angle: dict[Expr, list[Expr]] = {}
-            for node in nodes:
-                by_angle.setdefault(node.args[0], []).append(node)
-            steps += [Step(tuple(both)) for both in by_angle.values()]
-        else:
-            steps += [Step((node,)) for node in nodes]
-    return steps
+    angles: dict[Expr, tuple[Expr, ...]] = {}
+    for node in plan.order:
+        if node.op in TURNS:
+            angles[node.args[0]] = (*angles.get(node.args[0], ()), node)
+    steps = [angles.pop(n.args[0], ()) if n.op in TURNS else (n,) for n in plan.order]
+    return [Step(nodes) for nodes in steps if nodes]
 
 
-def _with_outputs(
-    steps: Sequence[Step], outputs: Sequence[Step], names: Mapping[Expr, str]
-) -> list[Step]:
-    """All steps, an output as soon as it can be had: then nothing needs to be kept for it."""
-    position = {node: k for k, step in enumerate(steps) for node in step.nodes}
-    ready: dict[int, list[Step]] = {}
-    for step in outputs:
-        last = max((position[node] for node in step.needs(names)), default=0)
-        ready.setdefault(last, []).append(step)
-    return [each for k, step in enumerate(steps) for each in (step, *ready.get(k, ()))]
-
-
-def _lifetimes(
-    steps: Sequence[Step], names: Mapping[Expr, str]
-) -> tuple[dict[Expr, int], dict[Expr, int]]:
-    """The step that makes each named expression, and the last that needs it."""
-    made = {node: k for k, step in enumerate(steps) if step.output is None for node in step.nodes}
-    needed = dict(made)
+def _lives(steps: Sequence[Step], names: Container[Expr]) -> dict[Expr, Life]:
+    """For each named expression the step that makes it, and the last one that needs it."""
+    lives: dict[Expr, Life] = {}
     for k, step in enumerate(steps):
-        needed.update(dict.fromkeys(step.needs(names), k))
-    return made, needed
+        for node in step.needs(names):
+            lives[node] = (lives[node][0], k)
+        if step.output is None:
+            lives.update(dict.fromkeys(step.nodes, (k, k)))
+    return lives
 
 
-def _living(made: Mapping[Expr, int], needed: Mapping[Expr, int], count: int) -> list[int]:
-    """How many values are made before each step and needed in it or later."""
-    change = [0] * (count + 1)
-    for node, step in made.items():
-        if needed[node] > step:
-            change[step + 1] += 1
-            change[needed[node] + 1] -= 1
-    return list(itertools.accumulate(change))
-
-
-def _cuts(living: Sequence[int]) -> list[int]:
+def _cuts(lives: Iterable[Life], end: int) -> list[int]:
     """Where pieces begin and end: in reach, the place with fewest living values, the farthest."""
-    end = len(living) - 1
+    change = [0] * (end + 2)
+    for first, last in lives:
+        change[first + 1] += 1
+        change[last + 1] -= 1
+    living = list(itertools.accumulate(change))
     cuts = [0]
     while end - cuts[-1] > PIECE:
         reach = range(cuts[-1] + PIECE, cuts[-1] + SHORTEST - 1, -1)
@@ -142,8 +107,8 @@ def _cuts(living: Sequence[int]) -> list[int]:
     return [*cuts, end]
 
 
-def _places(lives: Mapping[Expr, tuple[int, int]]) -> tuple[dict[Expr, int], int]:
-    """A place for every value that is made in one piece and needed in a later one, and how many."""
+def _places(lives: Mapping[Expr, Life]) -> tuple[dict[Expr, int], int]:
+    """A place for every value that is made in one piece and needed in a later one; how many."""
     places: dict[Expr, int] = {}
     free: list[int] = []
     leaving: dict[int, list[int]] = {}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, fields
 
-from kane_dynamics.symbolic.graph import FUNCTIONS, Expr, reachable
+from kane_dynamics.symbolic.graph import Expr, reachable
+from kane_dynamics.symbolic.operations import OPERATIONS
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,5 @@ class Program:
 
     @property
     def operations(self) -> Operations:
-        counts = {"mul": 0, "add": 0, "div": 0, "function": 0}
-        for node in self.nodes:
-            kind = "function" if node.op in FUNCTIONS else node.op
-            if kind in counts:
-                counts[kind] += 1
-        return Operations(counts["mul"], counts["add"], counts["div"], counts["function"])
+        counts = Counter(OPERATIONS[node.op].counted for node in self.nodes if node.args)
+        return Operations(*(counts[each.name] for each in fields(Operations)))

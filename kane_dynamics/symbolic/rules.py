@@ -1,7 +1,7 @@
-"""How expressions simplify as they are built: one small rule a function, listed in `RULES`.
+"""How expressions simplify as they are built: one small rule a function, listed in `operations`.
 
 A rule gets the graph and the arguments of a node about to be made. It returns what to use
-instead, or None when it does not apply. Rules of one operation are tried in the order of the list.
+instead, or None when it does not apply. Rules of one operation are tried in the order of its row.
 
 Two conventions make equal expressions look equal. Signs are carried outside: a product or a sum
 never starts with a minus, the minus stands around it. Arguments of sums and products are in the
@@ -99,6 +99,10 @@ def add_with_leading_minus(graph: Graph, a: Expr, b: Expr) -> Expr | None:
     return -graph.make("add", x, -b) if x is not None else None
 
 
+def subtract_by_adding(graph: Graph, a: Expr, b: Expr) -> Expr | None:
+    return a + -b
+
+
 # -------------------------------------------------------------------------------------- products
 def multiply_constants(graph: Graph, a: Expr, b: Expr) -> Expr | None:
     if a.op == "const" and b.op == "const":
@@ -156,15 +160,17 @@ def divide_signs(graph: Graph, a: Expr, b: Expr) -> Expr | None:
     return quotient if x is not None and y is not None else -quotient
 
 
-def _of_constant(name: str, function: Callable[[float], float]) -> Rule:
-    def function_of_a_constant(graph: Graph, x: Expr) -> Expr | None:
-        return graph.constant(function(x.value)) if x.op == "const" else None
+def of_constant(function: Callable[[float], float]) -> Rule:
+    """Where the function is defined."""
 
-    function_of_a_constant.__name__ = f"{name}_of_a_constant"
+    def function_of_a_constant(graph: Graph, x: Expr) -> Expr | None:
+        value = function(x.value) if x.op == "const" else math.nan
+        return None if math.isnan(value) else graph.constant(value)
+
     return function_of_a_constant
 
 
-def _odd(name: str) -> Rule:
+def odd(name: str) -> Rule:
     """f(-x) = -f(x)."""
 
     def minus_outside(graph: Graph, x: Expr) -> Expr | None:
@@ -174,7 +180,7 @@ def _odd(name: str) -> Rule:
     return minus_outside
 
 
-def _even(name: str) -> Rule:
+def even(name: str) -> Rule:
     """f(-x) = f(x)."""
 
     def minus_dropped(graph: Graph, x: Expr) -> Expr | None:
@@ -195,29 +201,3 @@ def select_between_equals(graph: Graph, condition: Expr, a: Expr, b: Expr) -> Ex
 def select_signs(graph: Graph, condition: Expr, a: Expr, b: Expr) -> Expr | None:
     x, y = _negated(a), _negated(b)
     return None if x is None or y is None else -graph.make("select", condition, x, y)
-
-
-RULES: dict[str, tuple[Rule, ...]] = {
-    "neg": (negate_a_constant, negate_twice),
-    "add": (
-        add_constants,
-        add_zero,
-        add_order,
-        add_like_terms,
-        add_with_leading_minus,
-        add_squares_of_sine_and_cosine,
-    ),
-    "mul": (
-        multiply_constants,
-        multiply_order,
-        multiply_by_zero_or_one,
-        multiply_signs,
-        multiply_nested_constants,
-    ),
-    "div": (divide_zero, divide_by_constant, divide_signs),
-    "sin": (_of_constant("sin", math.sin), _odd("sin")),
-    "cos": (_of_constant("cos", math.cos), _even("cos")),
-    "sqrt": (_of_constant("sqrt", math.sqrt),),
-    "sign": (_of_constant("sign", lambda x: float((x > 0) - (x < 0))), _odd("sign")),
-    "select": (select_by_constant, select_between_equals, select_signs),
-}

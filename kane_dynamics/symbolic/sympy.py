@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kane_dynamics.symbolic.graph import Expr
+from kane_dynamics.symbolic.operations import OPERATIONS
 from kane_dynamics.symbolic.program import Program
 from kane_dynamics.symbolic.schedule import schedule
 
@@ -16,17 +17,7 @@ def sympy_equations(program: Program) -> tuple[list[tuple[Any, Any]], list[Any]]
     """
     import sympy
 
-    operations = {
-        "neg": lambda a: -a,
-        "add": lambda a, b: a + b,
-        "mul": lambda a, b: a * b,
-        "div": lambda a, b: a / b,
-        "sin": sympy.sin,
-        "cos": sympy.cos,
-        "sqrt": sympy.sqrt,
-        "sign": sympy.sign,
-        "select": lambda c, a, b: sympy.Piecewise((a, c >= 0), (b, True)),
-    }
+    operations = {name: row.sympy(sympy) for name, row in OPERATIONS.items()}
     plan = schedule(program)
     values: dict[Expr, Any] = {}
     replacements = []

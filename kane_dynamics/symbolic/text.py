@@ -1,4 +1,4 @@
-"""Expressions as text: one short table of operators a language, one function for all."""
+"""Expressions as text: how a language writes operations, one function for all."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kane_dynamics.symbolic.graph import Expr
+from kane_dynamics.symbolic.operations import OPERATIONS, TIGHTEST
 
 
 @dataclass(frozen=True)
@@ -15,8 +16,7 @@ class Language:
     Attributes
     ----------
     operators : mapping from str to str
-        Template for each operation, with ``{0}`` and ``{1}`` for the arguments; ``sub`` writes
-        a sum with a negative second term.
+        Template for each operation, as in `operations`.
     constant : callable
         Text of a number.
     input : callable
@@ -28,9 +28,8 @@ class Language:
     input: Callable[[str, int], str]
 
 
-# How tightly an operation binds; an argument that binds less is put in parentheses.
-BINDING = {"add": 1, "sub": 1, "neg": 2, "mul": 3, "div": 3}
-TIGHTEST = 9
+# Functions put their arguments in parentheses anyway.
+BINDING = {name: row.binding for name, row in OPERATIONS.items() if row.binding < TIGHTEST}
 
 
 def write(node: Expr, names: Mapping[Expr, str], language: Language) -> str:
