@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kane_dynamics.symbolic.graph import FUNCTIONS, Expr, reachable
@@ -85,9 +86,14 @@ class Program:
 
     @property
     def operations(self) -> Operations:
-        counts = {"mul": 0, "add": 0, "div": 0, "function": 0}
-        for node in self.nodes:
-            kind = "function" if node.op in FUNCTIONS else node.op
-            if kind in counts:
-                counts[kind] += 1
-        return Operations(counts["mul"], counts["add"], counts["div"], counts["function"])
+        return operations(self.outputs)
+
+
+def operations(outputs: Sequence[Expr]) -> Operations:
+    """How many operations the outputs take."""
+    counts = {"mul": 0, "add": 0, "div": 0, "function": 0}
+    for node in reachable(outputs):
+        kind = "function" if node.op in FUNCTIONS else node.op
+        if kind in counts:
+            counts[kind] += 1
+    return Operations(counts["mul"], counts["add"], counts["div"], counts["function"])
