@@ -1,7 +1,7 @@
-"""Forward dynamics: accelerations from torques, by elimination from the tips inward.
+"""Forward dynamics by factorization of the mass matrix.
 
-M udot = torques - bias is solved by the factorization M = Lᵀ D L, which leaves every zero of M
-that the branching of the tree has put there in place.
+M udot = torques - bias is solved by elimination from the tips inward, the factorization
+M = Lᵀ D L, which leaves every zero of M that the branching of the tree has put there in place.
 """
 
 from __future__ import annotations
@@ -9,8 +9,51 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from kane_dynamics.kane.singular import SINGULAR
+from kane_dynamics.kane.frames import FramedBody
+from kane_dynamics.kane.inverse import torques
+from kane_dynamics.kane.singular import sound, speeds
+from kane_dynamics.kane.steady import Steady
 from kane_dynamics.symbolic.graph import Expr, Graph
+
+
+def least_operations(bodies: Sequence[FramedBody]) -> int:
+    """What the elimination alone takes, if it is the branching that leaves zeros in M.
+
+    To eliminate a speed is a product and a difference for each pair of speeds inboard of it.
+    """
+    inboard: dict[int, set[int]] = {}
+    carried: list[set[int]] = []
+    for body in bodies:
+        above = set(carried[body.parent]) if body.parent >= 0 else set()
+        for speed in speeds(body):
+            inboard[speed] = inboard.get(speed, set()) | (above - {speed})
+            above.add(speed)
+        carried.append(above)
+    return sum(len(each) * (len(each) + 1) for each in inboard.values())
+
+
+def accelerations(
+    steady: Steady, M: Sequence[Sequence[Expr]], tau: Sequence[Expr], doubtful: Collection[int]
+) -> list[Expr]:
+    """udot; the speeds are eliminated from the tips inward.
+
+    Parameters
+    ----------
+    M : sequence of sequence of Expr
+        The mass matrix.
+    tau : sequence of Expr
+        Torques and forces of the joints, less friction.
+    doubtful : collection of int
+        Speeds whose pivots may vanish.
+    """
+    graph, order = steady.graph, steady.order
+    needed = torques(graph, steady.bodies, steady.ways, steady.motions, len(order))
+    ordered = [[M[r][s] for s in order] for r in order]
+    factors = factorized(graph, ordered, [k for k, r in enumerate(order) if r in doubtful])
+    udot = list(steady.udot)
+    for r, change in zip(order, solved(graph, factors, [tau[r] - needed[r] for r in order])):
+        udot[r] = udot[r] + change
+    return udot
 
 
 @dataclass(frozen=True)
@@ -46,7 +89,7 @@ def factorized(
     ]
     for k in reversed(range(count)):
         if k in doubtful:
-            rows[k][k] = _sound(graph, rows[k][k], M[k][k])
+            rows[k][k] = sound(rows[k][k], M[k][k])
         inverse = graph.one / rows[k][k] if rows[k][k] is not graph.zero else graph.zero
         scaled = {j: element * inverse for j, element in rows[k].items() if j != k}
         for i, factor in scaled.items():
@@ -57,12 +100,6 @@ def factorized(
         rows[k] = {**scaled, k: rows[k][k]}
     pivots = [rows[k].pop(k) for k in range(count)]
     return Factorization(rows, pivots)
-
-
-def _sound(graph: Graph, pivot: Expr, diagonal: Expr) -> Expr:
-    """A pivot, or nan if it is no more than rounding beside its diagonal element."""
-    root = graph.sqrt(pivot - SINGULAR * diagonal)
-    return pivot * (root / root)
 
 
 def solved(graph: Graph, factors: Factorization, right: Sequence[Expr]) -> list[Expr]:

@@ -37,16 +37,17 @@ def inverse_dynamics(
     for i, (body, way) in enumerate(zip(bodies, ways)):
         inboard = motions[body.parent] if body.parent >= 0 else at_rest
         motions.append(motion(i, body, way, inboard, u, udot, passing[i]))
-    return _generalized_forces(graph, bodies, ways, motions, len(u))
+    return torques(graph, bodies, ways, motions, len(u))
 
 
-def _generalized_forces(
+def torques(
     graph: Graph,
     bodies: Sequence[FramedBody],
     ways: Sequence[Passage],
     motions: Sequence[Motion],
     count: int,
 ) -> list[Expr]:
+    """Of the joints for given motions of the bodies, speed by speed."""
     none = Vector(graph.zero, graph.zero, graph.zero)
     forces = [none] * len(bodies)
     moments = [none] * len(bodies)  # about the frame's origin

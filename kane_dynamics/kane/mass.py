@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from kane_dynamics.kane.frames import FramedBody
 from kane_dynamics.kane.partial_velocities import generalized_forces
 from kane_dynamics.kane.passage import Float, Passage, Slide, passage
+from kane_dynamics.kane.singular import speeds
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.vector import Vector, vector
 
@@ -69,13 +70,30 @@ def mass_matrix(
     graph: Graph, bodies: Sequence[FramedBody], q: Sequence[Expr], count: int
 ) -> list[list[Expr]]:
     """The symmetric matrix M of Kane's equations, M udot + … = torques."""
+    return _summed(graph, bodies, q, [0] * count)
+
+
+def diagonal(
+    graph: Graph, bodies: Sequence[FramedBody], q: Sequence[Expr], count: int
+) -> list[Expr]:
+    """The diagonal of M alone: the inertia felt at each speed when no other speed changes."""
+    inward = reversed(list(enumerate(bodies)))
+    innermost = {speed: i for i, body in inward for speed in speeds(body)}
+    M = _summed(graph, bodies, q, [innermost[speed] for speed in range(count)])
+    return [M[speed][speed] for speed in range(count)]
+
+
+def _summed(
+    graph: Graph, bodies: Sequence[FramedBody], q: Sequence[Expr], innermost: Sequence[int]
+) -> list[list[Expr]]:
+    """M, or of the column of each speed only what comes from bodies up to the innermost named."""
     ways = [passage(graph, body, q) for body in bodies]
     composite = [_moments(graph, body) for body in bodies]
-    M = [[graph.zero] * count for _ in range(count)]
+    M = [[graph.zero] * len(innermost) for _ in innermost]
     for i in reversed(range(len(bodies))):
         body, way = bodies[i], ways[i]
         for speed, force, moment in _unit_accelerations(graph, body, way, composite[i]):
-            _accumulate(M, bodies, ways, i, speed, force, moment)
+            _accumulate(M, bodies, ways, i, innermost[speed], speed, force, moment)
         if body.parent >= 0:
             passed = _inward(way, composite[i]).moved(way.position)
             composite[body.parent] = composite[body.parent] + passed
@@ -140,11 +158,12 @@ def _accumulate(
     bodies: Sequence[FramedBody],
     ways: Sequence[Passage],
     i: int,
+    innermost: int,
     speed: int,
     force: Vector,
     moment: Vector,
 ) -> None:
-    """Partial velocities of body i and of all inboard joints dotted into force and moment."""
+    """Partial velocities of body i and of the joints inboard of it dotted into force and moment."""
     at = i
     while True:
         body, way = bodies[at], ways[at]
@@ -152,8 +171,8 @@ def _accumulate(
             M[row][speed] = M[row][speed] + part
             if at != i:  # by symmetry; twice on the diagonal where a joint mimics one inboard
                 M[speed][row] = M[speed][row] + part
-        if body.parent < 0:
+        at = body.parent
+        if at < innermost:
             return
         force = way.inward(force)
         moment = way.inward(moment) + way.position.cross(force)
-        at = body.parent
