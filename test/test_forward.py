@@ -19,7 +19,10 @@ from random_robots import Recipe, random_robot
 from test_operation_counts import chain
 from textbook import textbook_answers
 
+from kane_dynamics.kane.frames import framed
+from kane_dynamics.kane.mass import diagonal, mass_matrix
 from kane_dynamics.robot.rotation import plane_axes
+from kane_dynamics.symbolic.graph import Graph
 
 ODD_GRAVITY = (3.0, -7.0, 2.5)
 
@@ -97,3 +100,16 @@ def test_a_long_chain_accelerates_as_in_pinocchio(
         for q, u, torques in zip(states.q, states.u, tau, strict=True)
     ]
     assert error(found, np.array(expected)) < 1e-9
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize("stem", ["stanford_arm", "panda", "tiago_pro"])
+def test_the_inertia_felt_at_a_speed_is_the_diagonal_of_the_mass_matrix(
+    stem: str, base: str
+) -> None:
+    """Also where bodies on several branches share a speed."""
+    tree = load(robot_path(stem), base=base).tree
+    bodies, graph = framed(tree), Graph()
+    q = graph.inputs("q", tree.nq)
+    M = mass_matrix(graph, bodies, q, tree.nu)
+    assert diagonal(graph, bodies, q, tree.nu) == [M[r][r] for r in range(tree.nu)]

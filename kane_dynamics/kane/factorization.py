@@ -9,26 +9,26 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from kane_dynamics.kane.frames import FramedBody
 from kane_dynamics.kane.inverse import torques
 from kane_dynamics.kane.singular import sound, speeds
 from kane_dynamics.kane.steady import Steady
+from kane_dynamics.robot.tree import Tree
 from kane_dynamics.symbolic.graph import Expr, Graph
 
 
-def least_operations(bodies: Sequence[FramedBody]) -> int:
+def least_operations(tree: Tree) -> int:
     """What the elimination alone takes, if it is the branching that leaves zeros in M.
 
-    To eliminate a speed is a product and a difference for each pair of speeds inboard of it.
+    To eliminate a speed is a product and a difference for each pair of speeds inboard of it. Those
+    of its own joint are left out, for a free body by itself is simple.
     """
     inboard: dict[int, set[int]] = {}
     carried: list[set[int]] = []
-    for body in bodies:
-        above = set(carried[body.parent]) if body.parent >= 0 else set()
+    for body in tree.bodies:
+        above = carried[body.parent] if body.parent >= 0 else set()
         for speed in speeds(body):
             inboard[speed] = inboard.get(speed, set()) | (above - {speed})
-            above.add(speed)
-        carried.append(above)
+        carried.append(above.union(speeds(body)))
     return sum(len(each) * (len(each) + 1) for each in inboard.values())
 
 

@@ -42,7 +42,7 @@ def forward_dynamics(
     udot, pivots = order_n.accelerations(start, tau, {})
     M = None
     # With many joints in a row it is known beforehand that the mass matrix takes more.
-    if factorization.least_operations(balanced) < operations(udot).total:
+    if factorization.least_operations(tree) < operations(udot).total:
         M = mass_matrix(graph, grouped, q, len(u))
     felt = [M[r][r] for r in range(len(u))] if M else diagonal(graph, grouped, q, len(u))
     doubtful = doubtful_pivots(tree, start.order, pivots, felt)
