@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from formulations import FORMULATIONS, keep_to
 
 import kane_dynamics as kd
 
@@ -29,7 +30,9 @@ BACKENDS = pytest.mark.parametrize("backend", ["auto", "numpy"])
 
 
 @BACKENDS
-def test_a_massless_tip_is_named(backend):
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_a_massless_tip_is_named(backend, formulation, monkeypatch):
+    keep_to(formulation, monkeypatch)
     arm = kd.load(MASSLESS_TIP, backend=backend, cache=False)
     with pytest.raises(kd.SingularError, match=r"link 'boom'.* joint 'lift'"):
         arm.forward_dynamics([0.1, 0.2], [0.0, 0.0], [1.0, 1.0])
@@ -43,9 +46,13 @@ def test_the_rest_of_a_robot_with_a_massless_tip_works(backend):
 
 
 @BACKENDS
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("many", [False, True])
-def test_a_configuration_without_inertia_about_an_axis_is_named(backend, many):
+def test_a_configuration_without_inertia_about_an_axis_is_named(
+    backend, many, formulation, monkeypatch
+):
     """The boom points up: nothing resists turning about the vertical."""
+    keep_to(formulation, monkeypatch)
     arm = kd.load(POINT_MASSES, backend=backend, cache=False, gravity=(0, 0, 0))
     up = np.array([0.3, -np.pi / 2])
     states = np.array([[0.3, 0.0], up]) if many else up
@@ -73,8 +80,12 @@ GIMBAL = """<robot name="gimbal"><link name="ground"/><link name="outer"/><link 
 
 
 @BACKENDS
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("pitch", [0.0, np.pi, -np.pi])
-def test_a_locked_gimbal_is_named_though_rounding_leaves_it_some_inertia(backend, pitch):
+def test_a_locked_gimbal_is_named_though_rounding_leaves_it_some_inertia(
+    backend, pitch, formulation, monkeypatch
+):
+    keep_to(formulation, monkeypatch)
     arm = kd.load(GIMBAL, backend=backend, cache=False)
     rng = np.random.default_rng(0)
     for yaw, roll in rng.normal(size=(20, 2)):
@@ -83,7 +94,9 @@ def test_a_locked_gimbal_is_named_though_rounding_leaves_it_some_inertia(backend
 
 
 @BACKENDS
-def test_a_gimbal_that_is_not_locked_has_accelerations(backend):
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_a_gimbal_that_is_not_locked_has_accelerations(backend, formulation, monkeypatch):
+    keep_to(formulation, monkeypatch)
     arm = kd.load(GIMBAL, backend=backend, cache=False)
     q, u, tau = np.array([[0.3, 0.5, 0.7], [0.1, -1.0, 0.2], [2.0, 1.0, 1.0]])
     udot = arm.forward_dynamics(q, u, tau)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from formulations import FORMULATIONS, keep_to
 from oracle import load
 
 import kane_dynamics as kd
@@ -43,8 +44,12 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("name", CASES)
-def test_forward_dynamics_is_refused_where_inertia_is_missing(name: str) -> None:
+def test_forward_dynamics_is_refused_where_inertia_is_missing(
+    name: str, formulation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_to(formulation, monkeypatch)
     axes, kind, mass, spread, center, singular = CASES[name]
     arm = load(chain(axes, kind, mass, spread, center), cache=False)
     q = np.linspace(0.4, 1.3, arm.dof)
@@ -65,7 +70,11 @@ def test_forward_dynamics_is_refused_where_inertia_is_missing(name: str) -> None
         arm.forward_dynamics(np.tile(q, (3, 1)), udot, tau)
 
 
-def test_a_massless_base_cannot_float_with_a_joint_through_it() -> None:
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_a_massless_base_cannot_float_with_a_joint_through_it(
+    formulation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_to(formulation, monkeypatch)
     text = chain(OBLIQUE[:2], "continuous", 2.0, 0.3, "0.2 0.3 0.1")
     arm = load(text, base="floating", cache=False)
     q = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.3, 0.4])

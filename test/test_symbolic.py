@@ -75,6 +75,11 @@ def test_equal_expressions_are_one_node(graph):
         (lambda g, x, y: (-x) * y, lambda g, x, y: -(x * y)),
         (lambda g, x, y: -2.0 * x, lambda g, x, y: -(2 * x)),
         (lambda g, x, y: y - x, lambda g, x, y: -(x - y)),
+        (lambda g, x, y: (x - y) + y, lambda g, x, y: x),
+        (lambda g, x, y: x + (y - x), lambda g, x, y: y),
+        (lambda g, x, y: x - (x + y), lambda g, x, y: -y),
+        (lambda g, x, y: x - (y + x), lambda g, x, y: -y),
+        (lambda g, x, y: -x + (x - y), lambda g, x, y: -y),
         (lambda g, x, y: -x - y, lambda g, x, y: -(x + y)),
         (lambda g, x, y: x / 4.0, lambda g, x, y: 0.25 * x),
         (lambda g, x, y: (-x) / y, lambda g, x, y: -(x / y)),
@@ -134,6 +139,7 @@ def test_every_rule_of_the_table_is_at_work():
             graph.select(x, y, y),
             graph.select(x, -x, -y),
             graph.make("sub", x, y),
+            (x - y) + y,
         )
     finally:
         RULES.update(original)

@@ -1,78 +1,60 @@
-"""Forward dynamics: accelerations from torques, by elimination from the tips inward.
+"""Forward dynamics: accelerations from torques, in as few operations as the robot allows.
 
-M udot = torques - bias is solved by the factorization M = Lᵀ D L, which leaves every zero of M
-that the branching of the tree has put there in place.
+There are two formulations. The factorization of the mass matrix has little to do for each pair of
+joints that are carried by each other, the formulation of order n has more to do for each joint;
+which one is smaller is counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from kane_dynamics.kane.singular import SINGULAR
+from kane_dynamics.kane import factorization, order_n
+from kane_dynamics.kane.frames import FramedBody
+from kane_dynamics.kane.mass import diagonal, mass_matrix
+from kane_dynamics.kane.singular import doubtful_pivots
+from kane_dynamics.kane.steady import steady
+from kane_dynamics.robot.tree import Tree
 from kane_dynamics.symbolic.graph import Expr, Graph
+from kane_dynamics.symbolic.program import operations
 
 
-@dataclass(frozen=True)
-class Factorization:
-    """M = Lᵀ D L, row by row.
-
-    Attributes
-    ----------
-    lower : list of dict
-        Nonzero elements of the unit lower triangular L left of the diagonal, a row each.
-    pivots : list of Expr
-        Diagonal of D: the inertia felt at each speed when the speeds outboard of it are free.
-    """
-
-    lower: list[dict[int, Expr]]
-    pivots: list[Expr]
-
-
-def factorized(
-    graph: Graph, M: Sequence[Sequence[Expr]], doubtful: Collection[int] = ()
-) -> Factorization:
-    """Eliminate the speeds last to first (Featherstone 2005, the order that keeps the zeros).
+def forward_dynamics(
+    graph: Graph,
+    tree: Tree,
+    grouped: Sequence[FramedBody],
+    balanced: Sequence[FramedBody],
+    gravity: Sequence[float],
+    q: Sequence[Expr],
+    u: Sequence[Expr],
+    tau: Sequence[Expr],
+) -> list[Expr]:
+    """udot, not finite where rounding is all that is left of the inertia that a joint feels.
 
     Parameters
     ----------
-    doubtful : collection of int
-        Pivots that may vanish; these become zero where rounding is all that is left of them.
+    grouped, balanced : sequence of FramedBody
+        The bodies of the tree, for the mass matrix and for everything else.
+    tau : sequence of Expr
+        Torques and forces of the joints, less friction.
     """
-    count = len(M)
-    rows = [
-        {j: M[i][j] for j in range(i + 1) if M[i][j] is not graph.zero or i == j}
-        for i in range(count)
-    ]
-    for k in reversed(range(count)):
-        if k in doubtful:
-            rows[k][k] = _sound(graph, rows[k][k], M[k][k])
-        inverse = graph.one / rows[k][k] if rows[k][k] is not graph.zero else graph.zero
-        scaled = {j: element * inverse for j, element in rows[k].items() if j != k}
-        for i, factor in scaled.items():
-            for j in scaled:
-                if j <= i:
-                    before = rows[i].get(j, graph.zero)
-                    rows[i][j] = before - factor * rows[k][j]
-        rows[k] = {**scaled, k: rows[k][k]}
-    pivots = [rows[k].pop(k) for k in range(count)]
-    return Factorization(rows, pivots)
-
-
-def _sound(graph: Graph, pivot: Expr, diagonal: Expr) -> Expr:
-    """A pivot, or zero if it is no more than rounding beside its diagonal element."""
-    return graph.select(pivot - SINGULAR * diagonal, pivot, graph.zero)
-
-
-def solved(graph: Graph, factors: Factorization, right: Sequence[Expr]) -> list[Expr]:
-    """x in Lᵀ D L x = right."""
-    x = list(right)
-    count = len(x)
-    for i in reversed(range(count)):
-        for j, element in factors.lower[i].items():
-            x[j] = x[j] - element * x[i]
-    for i in range(count):
-        x[i] = x[i] * (graph.one / factors.pivots[i])
-        for j, element in factors.lower[i].items():
-            x[i] = x[i] - element * x[j]
-    return x
+    start = steady(graph, balanced, gravity, q, u)
+    if not order_n.KINDS.issuperset(body.kind for body in tree.bodies):
+        whole = mass_matrix(graph, grouped, q, len(u))
+        felt = [whole[r][r] for r in range(len(u))]
+        pivots = factorization.pivots(start, whole)
+        doubtful = doubtful_pivots(tree, start.order, pivots, felt)
+        return factorization.accelerations(start, whole, tau, doubtful)
+    udot, pivots = order_n.accelerations(start, tau, {})
+    M = None
+    # With many joints in a row it is known beforehand that the mass matrix takes more.
+    if factorization.least_operations(tree) < operations(udot).total:
+        M = mass_matrix(graph, grouped, q, len(u))
+    felt = [M[r][r] for r in range(len(u))] if M else diagonal(graph, grouped, q, len(u))
+    doubtful = doubtful_pivots(tree, start.order, pivots, felt)
+    if doubtful:
+        udot, _ = order_n.accelerations(start, tau, {r: felt[r] for r in doubtful})
+    if M is None:
+        return udot
+    factored = factorization.accelerations(start, M, tau, doubtful)
+    return min(factored, udot, key=lambda outputs: operations(outputs).total)

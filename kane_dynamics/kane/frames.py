@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kane_dynamics.robot.body import SIZES
 from kane_dynamics.robot.tree import Body, Tree
 
 Array = NDArray[np.float64]
@@ -78,6 +79,11 @@ class FramedBody:
     damping: float
     friction: float
     pitch: float = 0.0
+
+    @property
+    def speeds(self) -> range:
+        """Indices of the speeds of the joint."""
+        return range(self.speed, self.speed + SIZES.get(self.kind, (1, 1))[1])
 
 
 def framed(tree: Tree) -> tuple[FramedBody, ...]:

@@ -31,17 +31,27 @@ def inverse_dynamics(
 ) -> list[Expr]:
     """Torques and forces at the joints for given accelerations; friction is not included."""
     joints = joints_of(graph, bodies, q)
-    passing = _passes_alpha(bodies, joints)
+    passing = passes_alpha(bodies, joints)
     at_rest = ground(graph, vector(graph, gravity))
     motions: list[Motion] = []
     for i, (body, joint) in enumerate(zip(bodies, joints)):
         inboard = motions[body.parent] if body.parent >= 0 else at_rest
         motions.append(joint.motion(i, inboard, u, udot, passing[i]))
+    return torques_of(graph, bodies, joints, motions, len(u))
 
+
+def torques_of(
+    graph: Graph,
+    bodies: Sequence[FramedBody],
+    joints: Sequence[Joint],
+    motions: Sequence[Motion],
+    count: int,
+) -> list[Expr]:
+    """Of the joints for given motions of the bodies, speed by speed."""
     none = Vector(graph.zero, graph.zero, graph.zero)
     forces, moments = [none] * len(bodies), [none] * len(bodies)  # about the frames' origins
     inward = inward_after(graph, joints, motions)
-    torques = [graph.zero] * len(u)
+    torques = [graph.zero] * count
     for i in reversed(range(len(bodies))):
         body, joint, state = bodies[i], joints[i], motions[i]
         force = forces[i] + inertia_force(graph, body, state)
@@ -55,7 +65,7 @@ def inverse_dynamics(
     return torques
 
 
-def _passes_alpha(bodies: Sequence[FramedBody], joints: Sequence[Joint]) -> list[bool]:
+def passes_alpha(bodies: Sequence[FramedBody], joints: Sequence[Joint]) -> list[bool]:
     """For every body, whether a joint follows that needs its angular acceleration."""
     result = [False] * len(bodies)
     for i in reversed(range(len(bodies))):

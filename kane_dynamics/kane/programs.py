@@ -9,7 +9,6 @@ from functools import cached_property
 from kane_dynamics.kane import forward, gravity, inverse, links, mass, momentum
 from kane_dynamics.kane.frames import FramedBody, framed
 from kane_dynamics.kane.regrouping import regrouped
-from kane_dynamics.kane.singular import doubtful_pivots
 from kane_dynamics.robot.tree import Frame, Tree
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.program import Input, Program, Signature
@@ -99,9 +98,9 @@ class _Derivation:
         result = inverse.inverse_dynamics(
             self.graph, e.balanced, e.gravity, self.inputs["q"], u, udot
         )
-        return self._with_friction(result, u)
+        return self.with_friction(result, u)
 
-    def _with_friction(self, torques: list[Expr], u: Sequence[Expr]) -> list[Expr]:
+    def with_friction(self, torques: list[Expr], u: Sequence[Expr]) -> list[Expr]:
         """Viscous and Coulomb friction of the joints, felt through mimicking joints as well."""
         for body in self.equations.tree.bodies:
             if not (body.damping or body.friction):
@@ -132,21 +131,10 @@ def _mass_matrix(d: _Derivation) -> list[Expr]:
 
 
 def _forward_dynamics(d: _Derivation) -> list[Expr]:
-    """Accelerations; the speeds are eliminated in the order of the tree."""
-    tree = d.equations.tree
-    order = list(dict.fromkeys(s for body in tree.bodies for s in body.speeds))
-    M = d.matrix()
-    ordered = [[M[i][j] for j in order] for i in order]
-    factors = forward.factorized(d.graph, ordered)
-    doubtful = doubtful_pivots(tree, order, factors.pivots, [M[i][i] for i in order])
-    if doubtful:
-        factors = forward.factorized(d.graph, ordered, doubtful)
-    bias = d.bias()
-    x = forward.solved(d.graph, factors, [d.inputs["tau"][i] - bias[i] for i in order])
-    udot = [d.graph.zero] * d.count
-    for position, i in enumerate(order):
-        udot[i] = x[position]
-    return udot
+    e, q, u = d.equations, d.inputs["q"], d.inputs["u"]
+    friction = d.with_friction([d.graph.zero] * d.count, u)
+    tau = [torque - drag for torque, drag in zip(d.inputs["tau"], friction)]
+    return forward.forward_dynamics(d.graph, e.tree, e.grouped, e.balanced, e.gravity, q, u, tau)
 
 
 def _energy(d: _Derivation) -> list[Expr]:

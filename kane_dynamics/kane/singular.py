@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kane_dynamics.errors import SingularError
 from kane_dynamics.robot.tree import Tree
-from kane_dynamics.symbolic.evaluate import evaluate
+from kane_dynamics.symbolic.evaluate import evaluations
 from kane_dynamics.symbolic.graph import Expr
 
 SINGULAR = 1e-13
@@ -21,34 +21,39 @@ DOUBTFUL = 1e-6
 """A pivot this much smaller in one configuration may vanish in another."""
 
 
+def sound(pivot: Expr, diagonal: Expr) -> Expr:
+    """A pivot, or zero if it is no more than rounding beside its diagonal element."""
+    graph = pivot.graph
+    return graph.select(pivot - SINGULAR * diagonal, pivot, graph.zero)
+
+
 def doubtful_pivots(
     tree: Tree, order: Sequence[int], pivots: Sequence[Expr], diagonal: Sequence[Expr]
 ) -> set[int]:
-    """Pivots of the mass matrix that are next to nothing in some configuration.
+    """Speeds whose pivots are next to nothing in some configuration.
 
     Parameters
     ----------
     order : sequence of int
-        The speeds that pivots and diagonal elements belong to.
+        The speeds from the ground outward.
+    pivots, diagonal : sequence of Expr
+        Of every speed: the inertia it feels when the speeds outboard of it are free, and when no
+        other speed changes, an element of the mass matrix.
 
     Raises
     ------
     SingularError
         If a pivot is zero in every configuration.
     """
-    outputs = [*pivots, *diagonal]
-    size = len(order)
-
-    def ratios(q: Sequence[float]) -> list[float]:
-        values = evaluate(outputs, {"q": q})
-        return [values[k] / values[size + k] if values[size + k] > 0 else 0.0 for k in range(size)]
-
-    generic = [ratios(q) for q in itertools.islice(_generic(tree), 3)]
-    for k in reversed(range(size)):
-        if not max(row[k] for row in generic) > SINGULAR:
-            raise singular_error(tree, order[k], "in any configuration")
-    special = [ratios(q) for q in _right_angles(tree)]
-    return {k for row in special for k in range(size) if not row[k] > DOUBTFUL}
+    configurations = (*itertools.islice(_generic(tree), 3), *_right_angles(tree))
+    ratios = [
+        [pivot / whole if whole > 0 else 0.0 for pivot, whole in zip(values, values[len(order) :])]
+        for values in evaluations([*pivots, *diagonal], ({"q": q} for q in configurations))
+    ]
+    for speed in reversed(order):
+        if not max(row[speed] for row in ratios[:3]) > SINGULAR:
+            raise singular_error(tree, speed, "in any configuration")
+    return {speed for row in ratios[3:] for speed in order if not row[speed] > DOUBTFUL}
 
 
 def _generic(tree: Tree) -> Iterator[list[float]]:

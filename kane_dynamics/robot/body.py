@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from kane_dynamics.robot.model import IDENTITY, ZERO, Matrix, Vector
 from kane_dynamics.robot.names import unknown_name
 
-_SIZES = {"floating": (7, 6), "ball": (4, 3)}
+SIZES = {"floating": (7, 6), "ball": (4, 3)}
 """Coordinates and speeds of joints that have not one of each."""
 
 GROUND = -1
@@ -73,12 +73,12 @@ class Body:
     @property
     def speeds(self) -> range:
         """Indices of the speeds of the joint."""
-        return range(self.speed, self.speed + _SIZES.get(self.kind, (1, 1))[1])
+        return range(self.speed, self.speed + SIZES.get(self.kind, (1, 1))[1])
 
     @property
     def quaternion(self) -> int | None:
         """Index of the first of four coordinates that are a unit quaternion; None without one."""
-        count, _ = _SIZES.get(self.kind, (1, 1))
+        count, _ = SIZES.get(self.kind, (1, 1))
         return None if count == 1 else self.coordinate + count - 4
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kane_dynamics.symbolic.graph import Expr, reachable
 from kane_dynamics.symbolic.operations import OPERATIONS
@@ -17,13 +17,22 @@ def evaluate(outputs: Sequence[Expr], inputs: Mapping[str, Sequence[float]]) -> 
     >>> evaluate([x * y, x / y], {"x": [3.0, 2.0]})
     [6.0, 1.5]
     """
-    values: dict[Expr, float] = {}
-    for node in reachable(outputs):
-        if node.op == "const":
-            values[node] = node.value
-        elif node.op == "input":
-            name, position = node.entry
-            values[node] = float(inputs[name][position])
-        else:
-            values[node] = OPERATIONS[node.op].value(*(values[arg] for arg in node.args))
-    return [values[output] for output in outputs]
+    return next(evaluations(outputs, [inputs]))
+
+
+def evaluations(
+    outputs: Sequence[Expr], points: Iterable[Mapping[str, Sequence[float]]]
+) -> Iterator[list[float]]:
+    """The same, for inputs one after the other."""
+    nodes = reachable(outputs)
+    for inputs in points:
+        values: dict[Expr, float] = {}
+        for node in nodes:
+            if node.op == "const":
+                values[node] = node.value
+            elif node.op == "input":
+                name, position = node.entry
+                values[node] = float(inputs[name][position])
+            else:
+                values[node] = OPERATIONS[node.op].value(*[values[arg] for arg in node.args])
+        yield [values[output] for output in outputs]

@@ -118,6 +118,7 @@ OPERATIONS: dict[str, Operation] = {
             rules.add_zero,
             rules.add_order,
             rules.add_like_terms,
+            rules.add_what_was_taken_away,
             rules.add_with_leading_minus,
             rules.add_squares_of_sine_and_cosine,
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
 from kane_dynamics.symbolic.graph import Expr, reachable
@@ -87,5 +88,11 @@ class Program:
 
     @property
     def operations(self) -> Operations:
-        counts = Counter(OPERATIONS[node.op].counted for node in self.nodes if node.args)
-        return Operations(*(counts[each.name] for each in fields(Operations)))
+        return operations(self.outputs)
+
+
+def operations(outputs: Sequence[Expr]) -> Operations:
+    """How many operations the outputs take."""
+    nodes = reachable(outputs)
+    counts = Counter(OPERATIONS[node.op].counted for node in nodes if node.args)
+    return Operations(*(counts[each.name] for each in fields(Operations)))

@@ -68,6 +68,18 @@ def add_like_terms(graph: Graph, a: Expr, b: Expr) -> Expr | None:
     return (m + n) * x if x is y else None
 
 
+def add_what_was_taken_away(graph: Graph, a: Expr, b: Expr) -> Expr | None:
+    """(x - y) + y = x."""
+    for whole, part in ((a, b), (b, a)):
+        total = _magnitude(whole)
+        if total.op == "add":
+            y = _magnitude(part)
+            for taken, x in (total.args, total.args[::-1]):
+                if _magnitude(taken) is y and (taken is part) == (whole is not total):
+                    return x if whole is total else -x
+    return None
+
+
 def add_squares_of_sine_and_cosine(graph: Graph, a: Expr, b: Expr) -> Expr | None:
     """(x sin)² + (x cos)² = x²."""
     if a.op == b.op == "mul" and a.args[0] is a.args[1] and b.args[0] is b.args[1]:
