@@ -128,7 +128,7 @@ ACCELERATIONS = [
     ("talos_reduced", "fixed", 5901, 6297),
     ("talos_reduced", "floating", 7785, 11535),
     ("talos_full_v2", "floating", 9428, 14675),
-    ("icub", "floating", 9138, 14212),
+    ("icub", "floating", 9138, 14208),
     ("tiago", "floating", 8403, 24260),
 ]
 
