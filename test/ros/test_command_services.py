@@ -1,5 +1,6 @@
 """Stopping and holding on request, the latched state, gains, and joint states of other kinds."""
 
+import time
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,21 @@ def resting(robot: Robot, seconds: float = 60.0) -> None:
     given = robot.client.speak(JointTrajectory, "/joint_trajectory")
     given.publish(trajectory(JOINTS, [0.0, seconds], [HERE] * 2, still, still))
     robot.until(lambda: robot.told[-1].state == "following", "it to be followed")
+
+
+def test_a_stop_withdraws_what_waits_for_its_time(graph: Graph) -> None:
+    graph.start(limited_arm(), state_timeout=5.0)
+    robot = Robot(graph)
+    robot.enable()
+    given = robot.client.speak(JointTrajectory, "/joint_trajectory")
+    answers = robot.client.hear(JointTrajectory, ANSWERS)
+    still, stamp = np.zeros((2, 2)), later(robot.client, 1.0)
+    given.publish(trajectory(JOINTS, [0.0, 5.0], [HERE] * 2, still, still, stamp=stamp))
+    robot.until(lambda: answers, "its answer")
+    assert trigger(graph, "stop", robot.publish).success
+    end = time.monotonic() + 1.5
+    robot.until(lambda: time.monotonic() > end, "its time")
+    assert "following" not in [told.state for told in robot.told]
 
 
 def test_a_stop_ends_a_trajectory_and_holds(graph: Graph) -> None:
