@@ -64,7 +64,8 @@ class Pair:
         return response
 
     def until(self, condition: object) -> None:
-        for _ in range(round(PATIENCE / 0.01)):
+        end = monotonic() + PATIENCE / 3.0
+        while monotonic() < end:
             if condition():
                 return
             self._spinner.spin_once(timeout_sec=0.01)
