@@ -35,7 +35,7 @@ class Pair:
         self.more: list[bool] = []
         self.others: list[str] = []
         prompt = self.node.create_subscription(Float64, "prompt", self._serve, 100)
-        self.node.create_subscription(String, "other", self._serve_other, 100)
+        other = self.node.create_subscription(String, "other", self._serve_other, 100)
         self.node.create_service(SetBool, "flag", self._answer)
         self.executor = PromptExecutor(self.node, prompt, self.errors.append)
         self._spinner = SingleThreadedExecutor(context=self.context)
@@ -46,6 +46,8 @@ class Pair:
         self._thread.start()
         self.until(lambda: self.numbers.get_subscription_count() > 0)
         self.until(lambda: self.words.get_subscription_count() > 0)
+        # in one process the middleware drops what a reader is given before it knows the writer
+        self.until(lambda: prompt.get_publisher_count() > 0 and other.get_publisher_count() > 0)
 
     def _serve(self, message: Float64, received: float = 0.0, more: bool = False) -> None:
         if message.data < 0:
