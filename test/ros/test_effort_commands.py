@@ -6,6 +6,7 @@ from threading import Event, Thread
 import numpy as np
 import pytest
 import rclpy
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import serialize_message
 from robot_graph import (
     LATCHED,
@@ -33,6 +34,10 @@ HERE = [0.3, 0.4]
 ERROR = b"\x02"
 
 
+ALL_STATES = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+"""Also states that last for a moment."""
+
+
 class Robot:
     """A robot that publishes joint states while the client waits, and hears its commands."""
 
@@ -40,7 +45,7 @@ class Robot:
         self.graph, self.client = graph, graph.client
         self.states = self.client.speak(JointState, "/joint_states")
         self.commands = self.client.hear(Float64MultiArray, "/kane_dynamics/effort_commands")
-        self.told = self.client.hear(CommandState, "/kane_dynamics/command_state", LATCHED)
+        self.told = self.client.hear(CommandState, "/kane_dynamics/command_state", ALL_STATES)
         self.message: Callable[[], JointState] = lambda: self.state(HERE)
 
     def state(self, positions: list[float]) -> JointState:

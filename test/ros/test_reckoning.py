@@ -77,3 +77,11 @@ def test_another_state_begins_anew_and_what_was_not_commanded_moves_nothing() ->
     np.testing.assert_array_equal(positions, other.positions)
     positions, velocities = Reckoning(MODELS["panda"]).at(seen, BEGIN + SECOND)
     np.testing.assert_array_equal((positions, velocities), seen[:2])
+
+
+def test_a_robot_that_runs_away_is_not_followed_to_infinity() -> None:
+    model = MODELS["panda"]
+    reckoning, seen, _, _ = pushed_about(model, 0.1)
+    reckoning.commanded(1e6 * model.effort_limits, BEGIN + SECOND // 10)
+    positions, velocities = reckoning.at(seen, BEGIN + 5 * SECOND)
+    assert np.isfinite((positions, velocities)).all()

@@ -15,6 +15,7 @@ LONGEST = 4.0
 """Seconds for which commands are remembered: to be brought to rest takes no longer."""
 
 _STEP = SECOND // 500  # ns
+_ABSURD = 10.0  # times the velocity limit, at which no joint moves
 _SLOW = 1e-3  # rad/s or m/s, below which dry friction grows with speed
 
 
@@ -28,6 +29,7 @@ class Reckoning:
 
     def __init__(self, model: Model) -> None:
         self._model = model
+        self._fastest = _ABSURD * model.usual_speeds
         self._commands: deque[tuple[int, Array]] = deque()
         self._seen: Seen | None = None
         self._time = 0
@@ -59,9 +61,9 @@ class Reckoning:
             return
         count = -((begin - end) // _STEP)
         for _ in range(count):
-            state = self._stepped(acting[-1], (end - begin) / SECOND / count)
-            if np.isfinite(state).all():
-                self._state = state
+            if not (np.abs(self._state[1]) <= self._fastest).all():
+                return  # that is no robot any more
+            self._state = self._stepped(acting[-1], (end - begin) / SECOND / count)
 
     def _stepped(self, torques: Array, seconds: float) -> Array:
         """The state after a step, with friction taken at its end, for it may be stiff."""
