@@ -1,9 +1,12 @@
-"""Gravity torques at 1 kHz while the node does all else: ``python -m benchmarks endurance``."""
+"""Gravity torques at 1 kHz while the node does all else: ``python -m benchmarks endurance``.
+
+The client that sends joint states and hears torques runs in real time, where the system allows it,
+as the driver of a robot would; what disturbs the node runs as usual.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -11,15 +14,12 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
-from sensor_msgs.msg import JointState
 
-from benchmarks.report import machine, table
-from benchmarks.robots import PANDA
+from benchmarks.report import Table, machine
 from benchmarks.ros_disturber import heavier
-from benchmarks.ros_peer import ROOT, Peer, Turn
+from benchmarks.ros_peer import Peer, Turn, dynamics_node, state
 
 DOMAIN = 97
 RATE = 1000.0
@@ -43,8 +43,8 @@ def main(words: Sequence[str]) -> None:
         with _disturbed(seconds / (arguments.swaps + 1)):
             turn, memory = _turn(peer, seconds)
     settled = [mb for t, mb in memory if t >= SETTLED * seconds]
-    print(f"{machine()}; {os.cpu_count()} cores, load {load:.1f} before\n")
-    print(table(HEAD, _rows(calm, turn, settled)))
+    print(f"{machine()}\n\n{os.cpu_count()} cores, load {load:.1f} before\n")
+    print(Table("", HEAD, list(_rows(calm, turn, settled))))
     gaps = np.sort(turn.round_trips)[-5:] * 1e3
     print(f"\nLongest, ms: {', '.join(f'{gap:.1f}' for gap in gaps)}")
     print(f"Memory, MB: {', '.join(f'{mb:.0f}' for _, mb in memory)}")
@@ -60,24 +60,18 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
 @contextmanager
 def _node() -> Iterator[Peer]:
     """A node that knows the Panda from the topic, with an empty cache."""
-    with tempfile.TemporaryDirectory() as place:
-        parameters = {"joints": list(PANDA.joints), "cache_dir": f"{place}/cache"}
-        file = Path(place) / "parameters.yaml"
-        file.write_text(json.dumps({"/**": {"ros__parameters": parameters}}))  # which is YAML
-        peer = Peer("kane_dynamics.ros.main", ["--params-file", str(file)], DOMAIN)
-        try:
-            peer.describe(heavier(0))
-            peer.wait_for_answer(_state())
-            yield peer
-        finally:
-            peer.end()
+    with tempfile.TemporaryDirectory() as place, dynamics_node(DOMAIN, cache_dir=place) as peer:
+        peer.describe(heavier(0))
+        peer.wait_for_answer(state())
+        peer.run_in_real_time()
+        yield peer
 
 
 @contextmanager
 def _disturbed(swap_period: float) -> Iterator[None]:
     environment = {**os.environ, "ROS_DOMAIN_ID": str(DOMAIN)}
     command = [sys.executable, "-m", "benchmarks.ros_disturber", str(swap_period)]
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
             process.stdout.readline()  # it is ready: what it took to start is not measured
@@ -85,12 +79,6 @@ def _disturbed(swap_period: float) -> Iterator[None]:
             yield
         finally:
             process.kill()
-
-
-def _state() -> JointState:
-    (q,), (u,), *_ = PANDA.states(1)
-    names = list(PANDA.joints)
-    return JointState(name=names, position=q.tolist(), velocity=u.tolist(), effort=[0.0] * len(q))
 
 
 def _turn(peer: Peer, seconds: float) -> tuple[Turn, list[tuple[float, float]]]:
@@ -101,7 +89,7 @@ def _turn(peer: Peer, seconds: float) -> tuple[Turn, list[tuple[float, float]]]:
         if number % round(RATE * MEMORY_PERIOD) == 0:
             memory.append((number / RATE, peer.memory()))
 
-    turn = peer.send_states(_state(), RATE, seconds, watch)
+    turn = peer.send_states(state(), RATE, seconds, watch)
     return turn, [*memory, (seconds, peer.memory())]
 
 

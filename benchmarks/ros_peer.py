@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,9 +26,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
-ROOT = Path(__file__).parent.parent
+from benchmarks.robots import PANDA
+
 PATIENCE = 60.0  # s
+PERIOD = 10  # ms, of joint states until one is answered
 MILLISECOND = 1_000_000  # ns
+PRIORITY = 50  # of a client that runs in real time, as controllers of robots do
 STAMP = slice(4, 8)
 """Where a serialized joint state, sent and heard as bytes, has the seconds of its stamp."""
 
@@ -38,8 +45,37 @@ class Turn(NamedTuple):
     lost: int
 
 
+@contextmanager
+def dynamics_node(domain: int, **parameters: object) -> Iterator[Peer]:
+    """Our node, for the joints of the Panda's arm."""
+    given = {"joints": list(PANDA.joints), **parameters}
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "parameters.yaml"
+        file.write_text(json.dumps({"/**": {"ros__parameters": given}}))  # which is YAML
+        with Peer("kane_dynamics.ros.main", ["--params-file", str(file)], domain) as peer:
+            yield peer
+
+
+def bare_node(domain: int) -> Peer:
+    """A node that only copies."""
+    return Peer("benchmarks.ros_bare_node", [], domain)
+
+
+def state() -> JointState:
+    """Where the Panda's arm is."""
+    (q,), (u,), *_ = PANDA.states(1)
+    names = list(PANDA.joints)
+    return JointState(name=names, position=q.tolist(), velocity=u.tolist(), effort=[0.0] * len(q))
+
+
 class Peer:
-    """A node, and the client that measures it."""
+    """A node in a process that finds the package where it runs, and the client that measures it.
+
+    Attributes
+    ----------
+    begun, answered : float
+        When the process was started, and when it first answered a joint state, s.
+    """
 
     def __init__(self, module: str, arguments: Sequence[str], domain: int) -> None:
         environment = {
@@ -48,8 +84,6 @@ class Peer:
             "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
         }
         os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-        command = [sys.executable, "-m", module, "--ros-args", "--log-level", "warn", *arguments]
-        self.process = subprocess.Popen(command, cwd=ROOT, env=environment)
         self._context = Context()
         rclpy.init(context=self._context, domain_id=domain, args=[])
         self._node = rclpy.create_node(
@@ -61,11 +95,24 @@ class Peer:
         self._torques = self._hear(JointState, "/kane_dynamics/gravity_torques", 1000)
         self._efforts = self._hear(JointTrajectory, "/kane_dynamics/torque_trajectory", 1)
         self._wait_set = rclpy_implementation.WaitSet(1, 0, 0, 0, 0, 0, self._context.handle)
+        command = [sys.executable, "-m", module, "--ros-args", "--log-level", "warn", *arguments]
+        self.begun = self.answered = time.perf_counter()
+        self.process = subprocess.Popen(command, env=environment)
+
+    def run_in_real_time(self) -> None:
+        """Send and hear as a driver of a robot does: what it waits for is not the node's delay."""
+        policy = os.SCHED_RR | os.SCHED_RESET_ON_FORK
+        with contextlib.suppress(PermissionError):
+            for task in Path("/proc/self/task").iterdir():
+                os.sched_setscheduler(int(task.name), policy, os.sched_param(PRIORITY))
 
     def _hear(self, kind: type, topic: str, depth: int) -> Any:
         return self._node.create_subscription(kind, topic, lambda _: None, depth)
 
-    def end(self) -> None:
+    def __enter__(self) -> Peer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._node.destroy_node()
         rclpy.shutdown(context=self._context)
         self.process.send_signal(signal.SIGINT)
@@ -83,7 +130,8 @@ class Peer:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             self._states.publish(state)
-            if self._wait(self._torques, 100 * MILLISECOND):
+            if self._wait(self._torques, PERIOD * MILLISECOND):
+                self.answered = time.perf_counter()
                 answer = self._torques.handle.take_message(JointState, False)[0]
                 self._drain(0.5)
                 return answer

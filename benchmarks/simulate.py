@@ -1,25 +1,27 @@
-"""Rows about forward simulation: 100 000 steps of the Runge-Kutta method; and its accuracy."""
+"""Rows about forward simulation, a step of the Runge-Kutta method; and its accuracy."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import NamedTuple
 
 import mujoco
 import numpy as np
 import pinocchio as pin
 
 import kane_dynamics as kd
+from benchmarks.report import Table, wanted
 from benchmarks.robots import BUNDLED, PANDA, UR5, Arm
 from benchmarks.rows import Row
-from benchmarks.timing import Times, of_runs
+from benchmarks.timing import Pair, Run
 
 STEPS = 100_000
 STEP = 1e-3  # s
 CHECKED_STEPS = 200
-ROUNDS = 3
+TURNS = 3
+FRICTION = 0.5  # N m
 
 State = tuple[np.ndarray, np.ndarray]
 
@@ -63,74 +65,90 @@ def _pinocchio(arm: Arm, start: State, steps: int) -> State:
 Simulate = Callable[[Arm, State, int], State]
 
 
-def _time(arm: Arm, peer: Simulate) -> Times:
-    """Seconds for a step, once it is seen that both simulate the same motion."""
-    (q,), (u,), *_ = arm.states(1)
-    ours, theirs = (simulate(arm, (q, u), CHECKED_STEPS) for simulate in (_ours, peer))
+def _against(peer: Simulate, arm: Arm) -> Pair:
+    """A step of ours and one of a peer's, once it is seen that both simulate the same motion."""
+    start = _start(arm)
+    ours, theirs = (simulate(arm, start, CHECKED_STEPS) for simulate in (_ours, peer))
     np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-7)
+    return Pair(*(_step(partial(simulate, arm, start, STEPS)) for simulate in (_ours, peer)))
 
-    def seconds(simulate: Simulate) -> float:
+
+def _recording(arm: Arm) -> Pair:
+    """A step that is kept, and one that is not."""
+    kept = partial(arm.kane.simulate, STEPS * STEP, *_start(arm), step=STEP)
+    return Pair(_step(kept), _step(partial(kept, output_step=STEPS * STEP)))
+
+
+def _friction(arm: Arm) -> Pair:
+    """A step of joints that slide, and now and then stick; and one without friction."""
+    dry = [replace(joint, friction=FRICTION, damping=0.0) for joint in arm.kane.robot.joints]
+    rubbing = kd.load(replace(arm.kane.robot, joints=tuple(dry)), joints=arm.joints)
+
+    def simulate(kane: kd.Dynamics) -> kd.Motion:
+        return kane.simulate(STEPS * STEP, *_start(arm), step=STEP, output_step=STEPS * STEP)
+
+    return Pair(*(_step(partial(simulate, each)) for each in (rubbing, arm.kane)))
+
+
+def _start(arm: Arm) -> State:
+    (q,), (u,), *_ = arm.states(1)
+    return q, u
+
+
+def _step(simulate: Callable[[], object]) -> Run:
+    """Seconds of a step of many."""
+
+    def run() -> float:
         begin = perf_counter()
-        simulate(arm, (q, u), STEPS)
+        simulate()
         return (perf_counter() - begin) / STEPS
 
-    return of_runs(partial(seconds, _ours), partial(seconds, peer), ROUNDS)
+    return run
 
 
-_PEERS: tuple[tuple[str, str, float, Simulate], ...] = (
-    ("mujoco", "mj_step, RK4", 0.15, _mujoco),
-    ("pinocchio", "RK4 loop over pin.aba", 0.05, _pinocchio),
+_KINDS: tuple[tuple[str, str, str, dict[str, float], Callable[[Arm], Pair]], ...] = (
+    ("mujoco", "", "mj_step, RK4", {"UR5": 0.05, "Panda": 0.15}, partial(_against, _mujoco)),
+    (
+        "pinocchio",
+        "",
+        "RK4 loop over pin.aba",
+        {"UR5": 0.05, "Panda": 0.05},
+        partial(_against, _pinocchio),
+    ),
+    ("recording", ", every step kept", "ours, none kept", {"UR5": 1.3, "Panda": 1.3}, _recording),
+    ("friction", f", dry friction of {FRICTION:g} N m", "ours without friction", {}, _friction),
 )
 
 ROWS = tuple(
     Row(
         f"simulate-{arm.name.lower()}-{name}",
-        f"{arm.name}: a step of {STEPS}, RK4",
+        f"{arm.name}: a step of {STEPS}, RK4{what}",
         peer,
-        goal,
-        partial(_time, arm, simulate),
+        goals.get(arm.name),
+        partial(pair, arm),
+        TURNS,
     )
     for arm in (UR5, PANDA)
-    for name, peer, goal, simulate in _PEERS
+    for name, what, peer, goals, pair in _KINDS
 )
 
 
 # ------------------------------------------------------------------------------------- accuracy
 
 
-class Figure(NamedTuple):
-    """Something that tells how accurate simulations are."""
-
-    measured: str
-    value: float
-    lowest: float
-    highest: float
-
-    @property
-    def reached(self) -> bool:
-        return self.lowest <= self.value <= self.highest
-
-    def row(self) -> tuple[str, str, str]:
-        """Its row in a table."""
-        goal = f"≤ {self.highest:g}"
-        if self.lowest > 0.0:
-            goal = f"{self.lowest:g} to {self.highest:g}"
-        return self.measured, f"{self.value:.3g}", goal
-
-
-FIGURES_HEAD = ("accuracy", "value", "goal")
-
-
-def figures() -> list[Figure]:
+def accuracy() -> Table:
     """Order of the Runge-Kutta method, and drift of the energy of a free arm in 10 s."""
     start = np.array([1.0, 0.4, 0.8, -0.5, 0.7, 0.3]), np.array([0.4, 0.3, -0.5, 0.6, -0.3, 0.8])
+    drift = "UR5, free motion of 10 s: relative energy drift"
     fixed = UR5.kane.simulate(10.0, *start)
     adaptive = UR5.kane.simulate(10.0, *start, method="dop853", tolerance=1e-12)
-    return [
-        Figure("order of RK4, double pendulum", _order(), 3.9, 4.1),
-        Figure("UR5: energy drift, RK4 at 1 ms", fixed.checks.relative_energy_error, 0.0, 2e-8),
-        Figure("UR5: energy drift, DOP853", adaptive.checks.relative_energy_error, 0.0, 1e-9),
+    figures = [
+        ("order of RK4, double pendulum", _order(), 4.1, 3.9),
+        (f"{drift}, RK4 at 1 ms", fixed.checks.relative_energy_error, 2e-8),
+        (f"{drift}, DOP853, tolerance 1e-12", adaptive.checks.relative_energy_error, 1e-9),
     ]
+    rows = [(what, f"{value:.3g}", wanted(value, *goal)) for what, value, *goal in figures]
+    return Table("accuracy", ("accuracy", "value", "goal"), rows)
 
 
 def _order() -> float:

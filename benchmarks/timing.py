@@ -7,20 +7,19 @@ import sys
 import time
 import timeit
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 
 import numpy as np
 
 BURST = 0.002
 """Seconds for which one thing is repeated before it is the other's turn."""
 
-ROUNDS = 150
-"""How often the two take turns."""
+Run = Callable[[], float]
+"""Does something, and gives the seconds that it took."""
 
 
-@dataclass(frozen=True)
-class Times:
+class Times(NamedTuple):
     """Seconds that each of the two takes."""
 
     ours: float
@@ -31,38 +30,44 @@ class Times:
         return self.ours / self.peer
 
 
-@dataclass(frozen=True)
-class Call:
-    """A function with the arguments it is called with."""
+class Pair(NamedTuple):
+    """Two that do the same."""
 
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-
-    def timer(self) -> timeit.Timer:
-        names = {f"a{k}": argument for k, argument in enumerate(self.arguments)}
-        return timeit.Timer(f"f({', '.join(names)})", globals={"f": self.function, **names})
+    ours: Run
+    peer: Run
 
 
-def of_calls(ours: Call, peer: Call, rounds: int = ROUNDS) -> Times:
-    """Times of two calls, the best of many turns: what disturbs a turn only makes it longer."""
-    timers = [ours.timer(), peer.timer()]
-    numbers = [_number(timer) for timer in timers]
-    best = [float("inf"), float("inf")]
-    for turn in range(rounds):
+def in_turns(runs: Sequence[Run], turns: int) -> list[float]:
+    """The best of some turns of each: what disturbs a turn only makes it longer."""
+    best = [float("inf")] * len(runs)
+    for _ in range(turns):
+        best = [min(time, run()) for time, run in zip(best, runs)]
+    return best
+
+
+def burst(function: Callable[..., Any], *arguments: Any, states: int = 1) -> Run:
+    """Calls a function for `BURST` seconds; the seconds of a call, or of each state in it."""
+    names = {f"a{k}": argument for k, argument in enumerate(arguments)}
+    timer = timeit.Timer(f"f({', '.join(names)})", globals={"f": function, **names})
+    number, turn = _number(timer), count()
+
+    def run() -> float:
         # where in memory a result comes to lie can cost a tenth: let every turn find another place
-        taken = [np.empty(size) for size in range(1, 9) for _ in range(turn % 8)]
-        for k in range(2):
-            best[k] = min(best[k], timers[k].timeit(numbers[k]) / numbers[k])
+        taken = [np.empty(size) for size in range(1, 9) for _ in range(next(turn) % 8)]
+        seconds = timer.timeit(number) / number / states
         del taken
-    return Times(*best)
+        return seconds
+
+    return run
 
 
-def of_runs(ours: Callable[[], float], peer: Callable[[], float], rounds: int) -> Times:
-    """Times of two functions that each return how long something took, the best of some turns."""
-    best = [float("inf"), float("inf")]
-    for _ in range(rounds):
-        best = [min(best[0], ours()), min(best[1], peer())]
-    return Times(*best)
+def _number(timer: timeit.Timer) -> int:
+    """How many calls fill a burst."""
+    timer.timeit(1)
+    number = 1
+    while (taken := timer.timeit(number)) < BURST / 2:
+        number = max(2 * number, int(number * BURST / max(taken, 1e-7) / 2))
+    return max(1, int(number * BURST / taken))
 
 
 def of_process(arguments: Sequence[str]) -> float:
@@ -80,12 +85,3 @@ def of_import(module: str) -> float:
     )
     done = subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True)
     return float(done.stdout)
-
-
-def _number(timer: timeit.Timer) -> int:
-    """How many calls fill a burst."""
-    timer.timeit(1)
-    number = 1
-    while (taken := timer.timeit(number)) < BURST / 2:
-        number = max(2 * number, int(number * BURST / max(taken, 1e-7) / 2))
-    return max(1, int(number * BURST / taken))

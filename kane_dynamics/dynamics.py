@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,23 +13,19 @@ from numpy.typing import ArrayLike
 from kane_dynamics.arrays import Array
 from kane_dynamics.codegen import Backend, CacheChoice
 from kane_dynamics.codegen.arguments import prepare
-from kane_dynamics.codegen.backend_numpy import PythonFunction
-from kane_dynamics.errors import ArgumentError
-from kane_dynamics.functions import Function, Functions
-from kane_dynamics.kane.listing import heading, listing
-from kane_dynamics.kane.programs import Equations
+from kane_dynamics.codegen.functions import Function, Functions
+from kane_dynamics.errors import ArgumentError, CompileError
+from kane_dynamics.kane.tree.equations import TreeEquations
+from kane_dynamics.late import LateInertia
 from kane_dynamics.quantities import Energy, JointLimits, Momentum
-from kane_dynamics.robot.model import Robot
+from kane_dynamics.robot.late import NOTHING
+from kane_dynamics.robot.model import ZERO, Inertia, Robot
 from kane_dynamics.robot.tree import Tree
+from kane_dynamics.simulation.request import Request, spelled_out
 from kane_dynamics.symbolic.program import Input, Operations, Signature
-from kane_dynamics.symbolic.sympy import sympy_equations
 
 if TYPE_CHECKING:
-    from kane_dynamics.simulation.inputs import Torque
     from kane_dynamics.simulation.motion import Motion
-    from kane_dynamics.simulation.problem import Method
-    from kane_dynamics.simulation.problem import Wrenches as WrenchesOverTime
-    from kane_dynamics.simulation.stops import LimitPolicy
     from kane_dynamics.simulation.watch import Cancel, ProgressChoice
 
 Wrenches = Mapping[str, ArrayLike]
@@ -37,7 +33,7 @@ Wrenches = Mapping[str, ArrayLike]
 
 def _compiled(name: str) -> cached_property[Function]:
     """A function of the robot, made when it is first used."""
-    return cached_property(lambda dynamics: dynamics._functions.function(name))
+    return cached_property(lambda dynamics: dynamics._function(name))
 
 
 class Dynamics:
@@ -57,6 +53,8 @@ class Dynamics:
         Acceleration of gravity in the world, m/s².
     backend, cache
         As in `kane_dynamics.load`.
+    given : sequence of (Inertia or None)
+        Of ``tree.late`` and ``tree.payload``, those that are known already.
     """
 
     def __init__(
@@ -66,18 +64,19 @@ class Dynamics:
         gravity: tuple[float, float, float],
         backend: Backend = "auto",
         cache: CacheChoice = True,
+        given: Sequence[Inertia | None] = (),
     ) -> None:
         self._robot = robot
         self._tree = tree
-        self._equations = Equations(tree, gravity)
-        self._backend: Backend = backend
-        self._cache = cache
-        self._functions = Functions(self._equations, backend, cache)
+        equations = TreeEquations(robot.name, tree, gravity)
+        self._functions = Functions(equations, backend, cache)
+        self._late = LateInertia(equations, given)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are made anew, and find what is compiled in the cache."""
-        gravity = self._equations.gravity
-        return Dynamics, (self._robot, self._tree, gravity, self._backend, self._cache)
+        functions = self._functions
+        made_of = (self._robot, self._tree, self.gravity_vector)
+        return Dynamics, (*made_of, functions.backend, functions.cache, self._late.given)
 
     def __repr__(self) -> str:
         return f"<Dynamics of {self._robot.name}: {self.dof} speeds, joints {self.joint_names}>"
@@ -126,22 +125,28 @@ class Dynamics:
     @property
     def gravity_vector(self) -> tuple[float, float, float]:
         """Acceleration of gravity in the world, m/s²."""
-        return self._equations.gravity
+        equations = self._functions.equations
+        assert isinstance(equations, TreeEquations)
+        return equations.gravity_vector
 
     @property
     def backend(self) -> Backend:
         """The backend that was asked for; `compiled` says what came of it."""
-        return self._backend
+        return self._functions.backend
 
     @property
     def cache(self) -> bool | str:
         """Where compiled code is kept, as in `kane_dynamics.load`."""
-        return self._cache if isinstance(self._cache, bool) else os.fspath(self._cache)
+        cache = self._functions.cache
+        return cache if isinstance(cache, bool) else os.fspath(cache)
 
     @cached_property
     def compiled(self) -> bool:
         """Whether compiled C computes, rather than NumPy."""
-        return not isinstance(self._gravity, PythonFunction)
+        try:
+            return self.backend != "numpy" and self._functions.address("gravity") != 0
+        except CompileError:
+            return False
 
     @cached_property
     def limits(self) -> JointLimits:
@@ -227,7 +232,7 @@ class Dynamics:
 
     def pose(self, link: str, q: ArrayLike) -> Array:
         """Pose of a link's frame in the world: homogeneous matrix (4, 4) or (N, 4, 4)."""
-        return self._functions.function("pose", link)(q)
+        return self._function("pose", link)(q)
 
     def jacobian(self, link: str, q: ArrayLike) -> Array:
         """Partial velocities of a link, (6, dof) or (N, 6, dof).
@@ -235,7 +240,7 @@ class Dynamics:
         Rows are velocity of the link's origin, then angular velocity, world-aligned; column r is
         what a unit of speed r gives.
         """
-        return self._functions.function("jacobian", link)(q)
+        return self._function("jacobian", link)(q)
 
     def wrench_forces(self, q: ArrayLike, wrenches: Wrenches) -> Array:
         """Generalized active forces of wrenches on links, (dof,) or (N, dof).
@@ -259,24 +264,15 @@ class Dynamics:
         links, arrays = zip(*sorted(zip(wrenches, arrays), key=lambda pair: pair[0]))
         states = np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
         flat = np.concatenate([np.broadcast_to(a, (*states, 6)) for a in arrays], axis=-1)
-        return self._functions.function("wrench_forces", *links)(q, flat)
+        return self._function("wrench_forces", *links)(q, flat)
 
+    @spelled_out
     def simulate(
         self,
-        duration: float,
-        q0: ArrayLike,
-        u0: ArrayLike,
-        torque: Torque = None,
-        step: float = 1e-3,
-        method: Method = "rk4",
-        *,
-        output_step: float | None = None,
-        wrenches: WrenchesOverTime | None = None,
-        limits: LimitPolicy = "ignore",
-        tolerance: float = 1e-8,
-        max_steps: int | None = None,
+        *asked: Any,
         progress: ProgressChoice = None,
         cancel: Cancel | None = None,
+        **options: Any,
     ) -> Motion:
         """The motion from an initial state on, under torques or a controller.
 
@@ -286,38 +282,7 @@ class Dynamics:
 
         Parameters
         ----------
-        duration : float
-            Simulated time, s.
-        q0, u0 : array (nq,), array (dof,)
-            Coordinates and speeds at t = 0.
-        torque : None, array (dof,), TorqueHistory, callable, PDControl or ComputedTorque
-            What drives the joints: nothing, constant torques, torques over time, a function
-            ``(t, q, u) -> torques``, or a controller that runs in compiled code. A function must
-            depend on its arguments only: it is called several times a step, not always in the
-            order of time, and again at the end where the motion is doubtful.
-        step : float
-            Length of the steps of ``"euler"`` and ``"rk4"``, s; steps also end wherever a history
-            has an entry. For all methods it is the time constant of compliant stops.
-        method : {"rk4", "euler", "dop853", "radau"}
-            Classical Runge-Kutta or semi-implicit Euler with fixed step; or with adaptive step an
-            explicit method of order 8, or an implicit one for stiff systems.
-        output_step : float, optional
-            Time between two states of the result, s; by default `step`. The end is always there.
-        wrenches : dict from link name to array (6,) or WrenchHistory, optional
-            Force (N), then torque (N m), that the surroundings exert on a link; world-aligned, at
-            the link's origin.
-        limits : {"ignore", "stop", "compliant"}
-            At the limits of its position a joint moves on; or the simulation ends; or it meets a
-            critically damped stop with the time constant `step`: the shorter, the stiffer. A motion
-            can be continued from where it rests at such a stop. Semi-implicit Euler does not see
-            a joint that goes beyond a limit and comes back within one step.
-        tolerance : float
-            Error that ``"dop853"`` and ``"radau"`` allow in one step, in each coordinate and speed,
-            relative to it if it is larger than one.
-        max_steps : int, optional
-            Steps beyond which a simulation with fixed step is refused, by default 10⁹, and one with
-            adaptive step ends, by default after 10⁶: those run in Python, and take about a thousand
-            times as long.
+        {options}
         progress : callable, optional
             Told the `Progress` every few hundredths of a second. By default a bar is shown while a
             long simulation runs in a terminal; False shows none.
@@ -348,44 +313,68 @@ class Dynamics:
         >>> round(float(motion.u[-1, 0]), 9)
         4.0
         """
-        # Imported here: the simulation is built on this class, and SciPy takes long to import.
+        # Imported here: what only computes torques does without.
         from kane_dynamics.simulation.simulate import simulate
 
-        return simulate(
-            self,
-            progress,
-            cancel,
-            duration=duration,
-            q0=q0,
-            u0=u0,
-            torque=torque,
-            step=step,
-            method=method,
-            output_step=output_step,
-            wrenches=wrenches,
-            limits=limits,
-            tolerance=tolerance,
-            max_steps=max_steps,
-        )
+        limits = zip(self.limits.lower.tolist(), self.limits.upper.tolist())
+        bounds = dict(zip(self.joint_names, limits))
+        request, late = Request(*asked, **options), self.parameters
+        return simulate(self._functions, request, bounds, late, progress, cancel)
 
-    # ------------------------------------------------------------------- for programs built on it
-    def with_tree(self, tree: Tree) -> Dynamics:
-        """The same robot with other numbers for its moving bodies."""
-        return Dynamics(self._robot, tree, self.gravity_vector, self._backend, self._cache)
+    # ------------------------------------------------------------- numbers given at run time
+    def set_inertia(
+        self, link: str, mass: float, com: ArrayLike = ZERO, inertia: ArrayLike = NOTHING.tensor
+    ) -> None:
+        """Give the inertia of a link that was named as `late` when the robot was loaded.
 
-    def address(self, name: str, *links: str) -> int:
-        """Address of a compiled function of one state, for compiled code that calls it.
+        From then on all functions use it; nothing is derived or compiled again.
 
-        In C it is ``void f(const double *const *in, double *result)``, with a pointer for each
-        argument; for ``"wrench_forces"`` these are q and the wrenches on `links` one after the
-        other.
+        Parameters
+        ----------
+        link : str
+        mass : float
+            In kg.
+        com : array (3,)
+            Centre of mass in the frame of the link, m.
+        inertia : array (3, 3)
+            About the centre of mass, along the axes of the link's frame, kg m².
 
         Raises
         ------
-        CompileError
-            If there is no compiler that works.
+        ArgumentError
+            If the link was not named as `late`, or a number is negative or not finite.
         """
-        return self._functions.address(name, *links)
+        self._late.set("late", link, mass, com, inertia)
+
+    def set_payload(
+        self, link: str, mass: float, com: ArrayLike = ZERO, inertia: ArrayLike = NOTHING.tensor
+    ) -> None:
+        """Give the inertia of what a link carries that was named as `payload`; at first, nothing.
+
+        Parameters and errors are those of `set_inertia`.
+
+        Examples
+        --------
+        >>> import kane_dynamics as kd
+        >>> arm = kd.load('''<robot name="r"><link name="base"/><link name="rod"/>
+        ... <joint name="j" type="prismatic"><parent link="base"/><child link="rod"/>
+        ... <axis xyz="0 0 1"/><limit effort="1" velocity="1"/></joint></robot>''', payload="rod")
+        >>> arm.set_payload("rod", mass=2.0)
+        >>> arm.gravity([0.0])
+        array([19.62])
+        """
+        self._late.set("payload", link, mass, com, inertia)
+
+    @property
+    def parameters(self) -> tuple[Array, ...]:
+        """What programs take after their own inputs: none without late numbers.
+
+        Raises
+        ------
+        ArgumentError
+            If the inertia of a link was never given.
+        """
+        return self._late.inputs
 
     # ----------------------------------------------------------------- equations to be looked at
     def operations(self, name: str, link: str | None = None) -> Operations:
@@ -398,7 +387,7 @@ class Dynamics:
         link : str, optional
             The link, for ``"pose"`` and ``"jacobian"``.
         """
-        return self._functions.program(name, link).operations
+        return self._functions.operations(name, *_named(link))
 
     def source(
         self,
@@ -416,11 +405,7 @@ class Dynamics:
             A C99 file that depends on nothing but ``libm``, a Python module that depends on
             NumPy, or LaTeX with intermediate quantities Z1, Z2, … as in Kane's papers.
         """
-        if language not in ("c", "python", "latex"):
-            raise ArgumentError(f"language must be 'c', 'python' or 'latex', got {language!r}")
-        derived = self._functions.program(name, link)
-        names = (self._robot.name, self.coordinate_names, self.gravity_vector)
-        return listing(derived, name, language, heading(*names))
+        return self._functions.source(name, language, *_named(link))
 
     def equations(
         self, name: str, link: str | None = None
@@ -429,9 +414,13 @@ class Dynamics:
 
         The form is that of `sympy.cse`.
         """
-        return sympy_equations(self._functions.program(name, link))
+        return self._functions.sympy(name, *_named(link))
 
     # -------------------------------------------------------------------------- compiled on demand
+    def _function(self, name: str, *links: str) -> Function:
+        """A function of what users give: late numbers, if there are any, are added to it."""
+        return self._late.added_to(self._functions.function(name, *links), name, links)
+
     _inverse_dynamics = _compiled("inverse_dynamics")
     _gravity = _compiled("gravity")
     _bias = _compiled("bias")
@@ -439,6 +428,10 @@ class Dynamics:
     _forward_dynamics = _compiled("forward_dynamics")
     _energy = _compiled("energy")
     _momentum = _compiled("momentum")
+
+
+def _named(link: str | None) -> tuple[str, ...]:
+    return () if link is None else (link,)
 
 
 def _sum(function: str, a: Array, b: Array) -> Array:

@@ -12,8 +12,9 @@ from kane_dynamics.dynamics import Dynamics
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.robot.check import Finding
 from kane_dynamics.robot.check import check as check_robot
+from kane_dynamics.robot.late import NOTHING
 from kane_dynamics.robot.model import Robot
-from kane_dynamics.robot.tree import moving_tree
+from kane_dynamics.robot.tree import moving_tree, with_late
 from kane_dynamics.robot.urdf import read_urdf
 
 Source = str | bytes | os.PathLike[str] | Robot
@@ -30,6 +31,8 @@ def load(
     joint_friction: bool = True,
     backend: Backend = "auto",
     cache: CacheChoice = True,
+    late: str | Iterable[str] = (),
+    payload: str | Iterable[str] = (),
 ) -> Dynamics:
     """The dynamics of a robot.
 
@@ -53,6 +56,11 @@ def load(
     cache : bool or path
         Whether compiled equations are kept on disk, and in which directory; by default in the
         user's cache directory.
+    late : str or iterable of str
+        Links whose inertia may be changed by `Dynamics.set_inertia`; at first it is that of the
+        description.
+    payload : str or iterable of str
+        Links that may carry something, whose inertia `Dynamics.set_payload` gives.
 
     Raises
     ------
@@ -69,7 +77,9 @@ def load(
     for finding in check_robot(robot, tree):
         if finding.severity == "error":
             _logger.warning("%s: %s", robot.source, finding.message)
-    return Dynamics(robot, tree, _gravity(gravity), backend, cache)
+    tree = with_late(tree, robot, late, payload)
+    given = [robot.link(name).inertia for name in tree.late] + [NOTHING] * len(tree.payload)
+    return Dynamics(robot, tree, _gravity(gravity), backend, cache, given)
 
 
 def check(source: Source) -> tuple[Finding, ...]:

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kane_dynamics.kane import factorization, forward
+from kane_dynamics.kane.tree import factorization, forward
 
 FORMULATIONS = ("order n", "factorization")
 

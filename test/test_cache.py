@@ -194,6 +194,10 @@ def unusable(tmp_path: Path, how: str) -> Path:
     if how == "dangling link":
         path.symlink_to(tmp_path / "nowhere")
         return path
+    if how == "in a directory open to all":
+        (tmp_path / "above" / "cache").mkdir(mode=0o700, parents=True)
+        (tmp_path / "above").chmod(0o777)
+        return tmp_path / "above" / "cache"
     path.mkdir(mode=0o700)
     if how == "open to all":
         path.chmod(0o777)
@@ -216,6 +220,7 @@ def unusable(tmp_path: Path, how: str) -> Path:
         "dangling link",
         "open to all",
         "open to a group",
+        "in a directory open to all",
         pytest.param("of another user", marks=as_root),
         pytest.param("behind a link of another user", marks=as_root),
     ],
@@ -230,12 +235,31 @@ def test_an_unusable_directory_costs_one_warning_and_nothing_else(tmp_path, warn
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_a_directory_in_one_where_only_owners_may_rename_is_taken(tmp_path):
+    (tmp_path / "above" / "cache").mkdir(mode=0o700, parents=True)
+    (tmp_path / "above").chmod(0o1777)  # as /tmp
+    assert open_cache(tmp_path / "above" / "cache").directory is not None
+
+
+def test_a_directory_that_others_have_opened_since_is_not_read(kept):
+    kept.directory.chmod(0o777)
+    assert kept.read(KEY) is None
+    kept.directory.chmod(0o700)
+    assert kept.read(KEY) == CONTENT
+
+
+@as_root
+def test_a_directory_that_was_replaced_by_another_users_is_not_read(kept):
+    os.chown(kept.directory, 12345, -1)
+    assert kept.read(KEY) is None
+
+
 # ------------------------------------------------------------------------------- trouble on disk
 def test_a_full_disk_costs_one_warning(tmp_path, warnings, monkeypatch):
     real = os.open
 
     def full(path, flags, *rest, **more):
-        if flags & os.O_CREAT and str(path).startswith(str(tmp_path)):
+        if flags & os.O_CREAT and "dir_fd" in more:  # as only the cache does
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return real(path, flags, *rest, **more)
 

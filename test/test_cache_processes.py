@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -60,8 +61,20 @@ def finish(process: subprocess.Popen[str]) -> tuple[str, int]:
 
 
 @pytest.fixture(scope="module")
-def expected(tmp_path_factory):
-    return finish(start(tmp_path_factory.mktemp("expected")))[0]
+def first(tmp_path_factory):
+    """What the first process to use a cache gives, and the cache that it leaves."""
+    cache = tmp_path_factory.mktemp("first")
+    return finish(start(cache)), cache
+
+
+@pytest.fixture
+def expected(first):
+    return first[0][0]
+
+
+@pytest.fixture
+def filled(first, tmp_path):
+    return shutil.copytree(first[1], tmp_path / "filled")
 
 
 def files(cache: Path) -> dict[str, bytes]:
@@ -81,11 +94,12 @@ def test_processes_that_start_at_once_all_succeed(tmp_path, expected):
     assert finish(start(tmp_path)) == (expected, 0)
 
 
-def test_the_next_process_derives_and_compiles_nothing(tmp_path, expected, monkeypatch):
-    assert finish(start(tmp_path)) == (expected, 1)
-    before = files(tmp_path)
-    assert finish(start(tmp_path)) == (expected, 0)
-    assert files(tmp_path) == before
+def test_the_next_process_derives_and_compiles_nothing(first):
+    (expected, derived), cache = first
+    assert derived == 1
+    before = files(cache)
+    assert finish(start(cache)) == (expected, 0)
+    assert files(cache) == before
 
 
 def spoil_every_byte(content: bytes) -> bytes:
@@ -110,24 +124,22 @@ def with_content(entry: bytes, content: bytes) -> bytes:
     ],
     ids=["emptied", "truncated", "altered", "overwritten"],
 )
-def test_damaged_entries_are_rebuilt(tmp_path, expected, damage):
-    finish(start(tmp_path))
-    before = files(tmp_path)
+def test_damaged_entries_are_rebuilt(filled, expected, damage):
+    before = files(filled)
     for name, content in before.items():
-        (tmp_path / name).write_bytes(damage(content))
-    assert finish(start(tmp_path)) == (expected, 1)
-    assert files(tmp_path).keys() == before.keys()
-    assert finish(start(tmp_path)) == (expected, 0)
+        (filled / name).write_bytes(damage(content))
+    assert finish(start(filled)) == (expected, 1)
+    assert files(filled).keys() == before.keys()
+    assert finish(start(filled)) == (expected, 0)
 
 
-def test_entries_without_loadable_code_are_rebuilt(tmp_path, expected):
-    finish(start(tmp_path))
-    for name, content in files(tmp_path).items():
+def test_entries_without_loadable_code_are_rebuilt(filled, expected):
+    for name, content in files(filled).items():
         if b"\x7fELF" in content:
-            (tmp_path / name).write_bytes(with_content(content, b"\x7fELF and nothing else"))
-    assert finish(start(tmp_path)) == (expected, 0)
-    assert finish(start(tmp_path)) == (expected, 0)
-    assert not any(content.endswith(b"nothing else") for content in files(tmp_path).values())
+            (filled / name).write_bytes(with_content(content, b"\x7fELF and nothing else"))
+    assert finish(start(filled)) == (expected, 0)
+    assert finish(start(filled)) == (expected, 0)
+    assert not any(content.endswith(b"nothing else") for content in files(filled).values())
 
 
 def test_a_running_function_does_not_depend_on_the_cache(tmp_path):
@@ -161,16 +173,15 @@ print("still there")
     ],
     ids=["not UTF-8", "no C", "not loadable"],
 )
-def test_statements_that_cannot_be_compiled_are_derived_again(tmp_path, expected, text):
-    finish(start(tmp_path))
-    for name, content in files(tmp_path).items():
+def test_statements_that_cannot_be_compiled_are_derived_again(filled, expected, text):
+    for name, content in files(filled).items():
         if b"ELF" in content:
-            (tmp_path / name).unlink()
+            (filled / name).unlink()
         else:
-            (tmp_path / name).write_bytes(with_content(content, text))
-    assert finish(start(tmp_path)) == (expected, 1)
-    assert not any(content.endswith(b"\n" + text) for content in files(tmp_path).values())
-    assert finish(start(tmp_path)) == (expected, 0)
+            (filled / name).write_bytes(with_content(content, text))
+    assert finish(start(filled)) == (expected, 1)
+    assert not any(content.endswith(b"\n" + text) for content in files(filled).values())
+    assert finish(start(filled)) == (expected, 0)
 
 
 @pytest.mark.parametrize("text", [b"\xff", b"no python", b"\0", b"raise KeyError", b"x = 1"])

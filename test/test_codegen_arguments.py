@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from random_programs import program_of
 
-from kane_dynamics.codegen import arguments, caller, compile_program
+from kane_dynamics.codegen import compile_program
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.symbolic.graph import Graph
 
@@ -138,17 +138,30 @@ def test_an_error_leaves_the_function_usable(function):
         np.testing.assert_allclose(function(Q, U), EXPECTED)
 
 
-def test_quaternions_may_be_of_unit_length_but_for_rounding(function):
-    for norm in (1.0 - 0.99e-3, 1.0 + 0.99e-3):
-        q = changed(Q, slice(0, 4), norm * Q[:4])
-        assert function(q, U)[0] == pytest.approx(norm * 0.5 + 1.0)
-    for norm in (1.0 - 1.01e-3, 1.0 + 1.01e-3):
-        with pytest.raises(ArgumentError, match="unit quaternion"):
-            function(changed(Q, slice(0, 4), norm * Q[:4]), U)
+@pytest.mark.parametrize("norm", [1.0 - 0.99e-6, 1.0 - 1e-9, 1.0 + 1e-13, 1.0 + 0.99e-6])
+def test_quaternions_that_were_rounded_are_normalized(function, norm):
+    q = changed(Q, slice(0, 4), norm * Q[:4])
+    given = q.copy()
+    for result in (function(q, U), *function(batch(Q, q), U)):
+        np.testing.assert_allclose(result, EXPECTED, rtol=1e-15)
+    np.testing.assert_array_equal(q, given)
+
+
+def test_quaternions_of_single_precision_and_six_digits_are_taken(function):
+    axis = np.array([0.1, -0.7, 0.3, 0.4]) / np.linalg.norm([0.1, -0.7, 0.3, 0.4])
+    for rounded in (axis.astype(np.float32), np.round(axis, 6)):
+        result = function([*rounded, 2.0], U)
+        np.testing.assert_allclose(result, [axis[0] + 1.0, 6.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("norm", [1.0 - 1.01e-6, 1.0 + 1.01e-6, 1.0 + 0.99e-3])
+def test_other_quaternions_are_refused(function, norm):
+    with pytest.raises(ArgumentError, match="unit quaternion"):
+        function(changed(Q, slice(0, 4), norm * Q[:4]), U)
 
 
 def test_at_the_limit_of_rounding_both_outcomes_are_right_but_no_other(function):
-    for norm in 1.0 + 1e-3 + np.arange(-20, 20) * 1e-16:
+    for norm in 1.0 + 1e-6 + np.arange(-20, 20) * 1e-16:
         try:
             assert function(changed(Q, slice(0, 4), norm * Q[:4]), U).shape == (2,)
         except ArgumentError as error:
@@ -223,15 +236,17 @@ def test_memory_that_runs_out_is_not_blamed_on_the_argument(function):
         function(Q, Large())
 
 
-@pytest.mark.parametrize("tolerance", [1e-3, 1e-2])
-def test_compiled_and_python_functions_take_the_same_quaternions(tolerance, monkeypatch):
-    monkeypatch.setattr(arguments, "QUATERNION_TOLERANCE", tolerance)
-    monkeypatch.setattr(caller, "QUATERNION_TOLERANCE", tolerance)
-    monkeypatch.setattr(caller, "_loaded", [])
-    compiled = _function("c")
-    # Without Python's second look, what the extension takes for no unit quaternion is refused.
-    monkeypatch.setattr(arguments, "QUATERNION_TOLERANCE", 0.0)
-    near, far = (1.0 + tolerance * factor for factor in (0.99, 1.01))
-    np.testing.assert_allclose(compiled(Q * near, U), [Q[0] * near + 1.0, 6.0 * near])
-    with pytest.raises(ArgumentError, match="unit quaternion"):
-        compiled(Q * far, U)
+def test_any_number_of_quaternions_is_looked_at():
+    graph = Graph()
+    q = graph.inputs("q", 40)
+    places = tuple(("q", 4 * k) for k in range(10))
+    program = program_of("sum", [("q", 40)], (), [sum(q[1:], q[0])], places)
+    values = np.tile(Q[:4], 10) + 0.0
+    values[::4] = 0.5
+    expected = values.sum()
+    for backend in ("c", "numpy"):
+        function = compile_program("ten", lambda: program, program.signature, backend, False)
+        assert function(values) == pytest.approx(expected)
+        for k in range(10):
+            with pytest.raises(ArgumentError, match=rf"q\[{4 * k}:{4 * k + 4}\] must be a unit"):
+                function(changed(values, slice(4 * k, 4 * k + 4), 0.6))

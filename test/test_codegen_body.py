@@ -139,6 +139,6 @@ def test_few_values_live_on_from_one_piece_to_the_next():
 
 def test_an_output_is_written_as_soon_as_it_is_known_and_not_kept():
     arm = load(robot_path("talos_reduced"), base="floating")
-    found = cut(arm._functions.program("mass_matrix", None))
+    found = cut(arm._functions.program("mass_matrix"))
     assert len(found.pieces) > 5
     assert found.size < 100

@@ -1,9 +1,9 @@
 """The machine's C compiler: missing, failing, hanging, interrupted."""
 
 import ctypes
-import errno
 import logging
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -202,6 +202,28 @@ def test_nothing_is_left_in_the_temporary_directory(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_a_killed_process_has_left_is_removed_by_the_next(tmp_path):
+    place, pids = tmp_path / "tmp", tmp_path / "pids"
+    (place / "somebody else's").mkdir(parents=True)
+    environment = {"TMPDIR": str(place), "HOME": str(tmp_path / "home")}
+    waiting = compiler_that(tmp_path, f"echo $$ >> {pids}\nexec sleep 600")
+    process = subprocess.Popen(script("c"), env={**os.environ, **environment, "CC": waiting})
+    try:
+        assert wait_until(pids.exists)
+        used = set(place.glob("kane_dynamics-*"))
+        run("c", **environment)
+        assert used
+        assert used <= set(place.iterdir())  # their owner lives
+    finally:
+        process.kill()
+        process.wait()
+        for pid in pids.read_text().split():
+            os.kill(int(pid), signal.SIGKILL)
+    assert used <= set(place.iterdir())
+    run("c", **environment)
+    assert [each.name for each in place.iterdir()] == ["somebody else's"]
+
+
 def test_another_compiler_has_another_identity(tmp_path):
     first = Compiler((compiler_that(tmp_path, "exit 1"),))
     before = first.identity
@@ -216,7 +238,7 @@ def test_another_compiler_has_another_identity(tmp_path):
     [
         "__init__.py",
         "functions.py",
-        "kane/inverse.py",
+        "kane/tree/inverse.py",
         "codegen/call.c",
         *(f"{room}/new.py" for room in ("kane", "symbolic", "codegen", "robot")),
         "kane/tree/new.py",
@@ -237,26 +259,25 @@ def test_a_changed_package_has_another_identity(name, tmp_path, monkeypatch):
 def test_what_only_uses_equations_does_not_change_the_identity(tmp_path, monkeypatch):
     copy = shutil.copytree(identity._PACKAGE, tmp_path / "kane_dynamics")
     monkeypatch.setattr(identity, "_PACKAGE", copy)
-    (copy / "simulation" / "new.py").touch()
+    (copy / "ros" / "new.py").touch()
     (copy / "kane" / "__pycache__" / "new.pyc").parent.mkdir(exist_ok=True)
     (copy / "kane" / "__pycache__" / "new.pyc").touch()
     assert identity.package_identity.__wrapped__() == identity.package_identity()
 
 
-@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="Linux only")
-def test_code_is_loaded_from_memory_where_files_cannot_be_run(monkeypatch):
+@pytest.mark.parametrize("absent", ["memory", "file"])
+def test_code_is_loaded_from_memory_or_else_from_a_file(absent, monkeypatch):
     def refused(*_args, **_kwargs):
-        raise PermissionError("no temporary files here")
+        raise PermissionError(f"no {absent} here")
 
-    text = '__attribute__((visibility("default"))) int {0}(void) {{ return {1}; }}'
-    codes = {
-        name: find_compiler().compile(text.format(name, value), [], name)
-        for name, value in (("one", 1), ("two", 2))
-    }
-    monkeypatch.setattr(shared_object.tempfile, "mkstemp", refused)
-    for name, value in (("one", 1), ("two", 2)):
-        address = shared_object.load_function(codes[name], name)
-        assert ctypes.CFUNCTYPE(ctypes.c_int)(address)() == value
+    text = '__attribute__((visibility("default"))) int one(void) { return 1; }'
+    code = find_compiler().compile(text, [], "one")
+    if absent == "file":
+        monkeypatch.setattr(shared_object.tempfile, "mkstemp", refused)
+    else:
+        monkeypatch.setattr(shared_object.os, "memfd_create", refused, raising=False)
+    address = shared_object.load_function(code, "one")
+    assert ctypes.CFUNCTYPE(ctypes.c_int)(address)() == 1
 
 
 def test_what_is_no_code_cannot_be_loaded():
@@ -270,15 +291,16 @@ def test_what_is_no_code_cannot_be_loaded():
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="reads /proc")
-def test_a_disk_that_is_full_leaves_no_file_open(monkeypatch):
-    def full(_descriptor, _code):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
+def test_where_nothing_can_be_written_no_file_is_left_open():
     before = len(os.listdir("/proc/self/fd"))
-    monkeypatch.setattr(shared_object, "_write", full)
-    for _ in range(3):
-        with pytest.raises(CompileError, match="No space left"):
-            shared_object.load_function(b"", "kane_state")
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, usual[1]))
+    try:
+        for _ in range(3):
+            with pytest.raises(CompileError, match="File too large"):
+                shared_object.load_function(b"code", "kane_state")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
     assert len(os.listdir("/proc/self/fd")) == before
 
 

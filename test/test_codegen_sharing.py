@@ -43,7 +43,7 @@ def test_forward_dynamics_is_compiled_once_for_calls_and_for_simulations(runs, f
     arm = kd.load(ARM, cache=False, joint_friction=False, backend="c")
     asked = {
         "forward_dynamics": lambda: arm.forward_dynamics(REST, REST, REST),
-        "address": lambda: arm.address("forward_dynamics"),
+        "address": lambda: arm._functions.address("forward_dynamics"),
         "simulate": lambda: arm.simulate(0.01, REST, REST),
     }
     asked.pop(first)()
@@ -51,6 +51,9 @@ def test_forward_dynamics_is_compiled_once_for_calls_and_for_simulations(runs, f
         ask()
         ask()
     assert runs().count("q u tau") == 1
+    for method in ("rk4", "dop853"):
+        arm.simulate(0.01, REST, REST, method=method)
+    assert runs().count("q u") == 1  # the right-hand side of all of them
 
 
 def test_robots_loaded_twice_share_what_is_compiled(runs):
@@ -58,7 +61,7 @@ def test_robots_loaded_twice_share_what_is_compiled(runs):
     results = [arm.gravity([0.1, 0.2]) for arm in arms]
     assert runs().count("q") == 1
     np.testing.assert_array_equal(results[0], results[2])
-    assert len({arm.address("gravity") for arm in arms}) == 1
+    assert len({arm._functions.address("gravity") for arm in arms}) == 1
 
 
 def test_other_numbers_are_another_program(runs):

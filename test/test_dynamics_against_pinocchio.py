@@ -1,7 +1,7 @@
 """Dynamics of real robots against Pinocchio: fixed and floating base, a hundred states each."""
 
 import re
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
@@ -23,8 +23,7 @@ from oracle import (
 
 import kane_dynamics as kd
 
-every_robot = pytest.mark.parametrize("path", URDFS, ids=name_of)
-every_base = pytest.mark.parametrize("base", ["fixed", "floating"])
+EVERY_ROBOT = [(path, base) for path in URDFS for base in ("fixed", "floating")]
 
 SINGULAR = {"romeo", "romeo_laas_small"}
 """Robots with fingers that have neither mass nor inertia."""
@@ -46,7 +45,25 @@ COMPILED = [
 """Robots whose equations are also compiled."""
 
 
-def pinocchio_robot(path: Path, base: str) -> Pinocchio:
+@dataclass(frozen=True)
+class Twins:
+    """A robot here and in Pinocchio."""
+
+    stem: str
+    arm: kd.Dynamics
+    robot: Pinocchio
+
+    @property
+    def singular(self) -> bool:
+        return self.stem in SINGULAR
+
+
+@pytest.fixture(
+    scope="module", params=EVERY_ROBOT, ids=lambda pair: f"{name_of(pair[0])}-{pair[1]}"
+)
+def twins(request: pytest.FixtureRequest) -> Twins:
+    """Loaded once for all that is asked of them."""
+    path, base = request.param
     try:
         robot = Pinocchio(path, base)
     except ValueError:
@@ -57,7 +74,7 @@ def pinocchio_robot(path: Path, base: str) -> Pinocchio:
         with pytest.raises(kd.ModelError, match="nothing moves"):
             load(path, base=base)
         pytest.skip("nothing moves")
-    return robot
+    return Twins(path.stem, load(path, base=base), robot)
 
 
 def sample(links: tuple[str, ...]) -> list[str]:
@@ -75,26 +92,20 @@ def correlation(mass_matrix: np.ndarray) -> np.ndarray:
         return mass_matrix / diagonal[:, :, None] / diagonal[:, None, :]
 
 
-@every_base
-@every_robot
-def test_a_robot_moves_as_in_pinocchio(path: Path, base: str) -> None:
-    robot = pinocchio_robot(path, base)
-    arm = load(path, base=base)
+def test_a_robot_moves_as_in_pinocchio(twins: Twins) -> None:
+    arm, robot = twins.arm, twins.robot
     assert list(arm.joint_names) == robot.names
     assert arm.dof == robot.dof
     states = random_states(arm)
     assert_agrees(arm, states, robot.answers(states, sample(arm.link_names)))
 
 
-@every_base
-@every_robot
-def test_torques_produce_the_accelerations_of_pinocchio(path: Path, base: str) -> None:
-    robot = pinocchio_robot(path, base)
-    arm = load(path, base=base)
+def test_torques_produce_the_accelerations_of_pinocchio(twins: Twins) -> None:
+    arm = twins.arm
     states = random_states(arm, seed=1)
-    expected = robot.answers(states)
+    expected = twins.robot.answers(states)
     tau = random_torques(expected)
-    if path.stem in SINGULAR:
+    if twins.singular:
         with pytest.raises(kd.SingularError) as raised:
             arm.forward_dynamics(states.q, states.u, tau)
         assert any(f"'{link}'" in str(raised.value) for link in arm.link_names)
@@ -102,21 +113,17 @@ def test_torques_produce_the_accelerations_of_pinocchio(path: Path, base: str) -
         assert_produces(expected, tau, arm.forward_dynamics(states.q, states.u, tau))
 
 
-@every_base
-@every_robot
 def test_forward_dynamics_is_refused_exactly_where_the_mass_matrix_is_singular(
-    path: Path, base: str
+    twins: Twins,
 ) -> None:
-    robot = pinocchio_robot(path, base)
-    arm = load(path, base=base)
-    states = random_states(arm, count=3, seed=2)
-    scaled = correlation(robot.answers(states).mass_matrix)
+    states = random_states(twins.arm, count=3, seed=2)
+    scaled = correlation(twins.robot.answers(states).mass_matrix)
     singular = bool(np.isnan(scaled).any()) or np.linalg.cond(scaled).min() > 1e12
-    assert singular == (path.stem in SINGULAR)
+    assert singular == twins.singular
 
 
 @pytest.mark.parametrize("stem", ["ur5_robot", "panda", "tiago", "solo12", "talos_reduced"])
-@every_base
+@pytest.mark.parametrize("base", ["fixed", "floating"])
 def test_wrenches_on_links_act_through_their_jacobians(stem: str, base: str) -> None:
     path = robot_path(stem)
     robot, arm = Pinocchio(path, base), load(path, base=base)

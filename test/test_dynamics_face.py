@@ -335,14 +335,14 @@ def test_it_says_with_what_it_was_made(arm: kd.Dynamics) -> None:
 
 def test_compiled_code_can_call_a_function_by_its_address() -> None:
     arm = kd.load(robot_path("ur5_robot"), backend="c")
-    pointer = ctypes.POINTER(ctypes.c_double)
-    call = ctypes.CFUNCTYPE(None, ctypes.POINTER(pointer), pointer)(arm.address("bias"))
+    functions, pointer = arm._functions, ctypes.POINTER(ctypes.c_double)
+    call = ctypes.CFUNCTYPE(None, ctypes.POINTER(pointer), pointer)(functions.address("bias"))
     q, u, result = states(1)["q"][0], states(1)["u"][0], np.zeros(6)
     call(
         (pointer * 2)(*(x.ctypes.data_as(pointer) for x in (q, u))), result.ctypes.data_as(pointer)
     )
     np.testing.assert_array_equal(result, arm.bias(q, u))
     with pytest.raises(kd.ArgumentError, match=r"no function 'biass'.*'bias'"):
-        arm.address("biass")
+        functions.address("biass")
     with pytest.raises(kd.ArgumentError, match="wrist_3_link"):
-        arm.address("wrench_forces", "wrist_3_lnk")
+        functions.address("wrench_forces", "wrist_3_lnk")

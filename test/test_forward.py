@@ -19,8 +19,8 @@ from random_robots import Recipe, random_robot
 from test_operation_counts import chain
 from textbook import textbook_answers
 
-from kane_dynamics.kane.frames import framed
-from kane_dynamics.kane.mass import diagonal, mass_matrix
+from kane_dynamics.kane.tree.frames import framed
+from kane_dynamics.kane.tree.mass import diagonal, mass_matrix
 from kane_dynamics.robot.rotation import plane_axes
 from kane_dynamics.symbolic.graph import Graph
 

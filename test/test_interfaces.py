@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from ros_domain import own_domain
 
 ROOT = Path(__file__).parent.parent
 SCRIPT = ROOT / "scripts" / "build_interfaces.py"
@@ -170,18 +171,16 @@ class Server(Node):
 
 @pytest.fixture(scope="module")
 def client():
-    # Higher domains use ports that the system may have given to others.
-    domain = 1 + os.getpid() % 100
-    environment = os.environ | {"ROS_DOMAIN_ID": str(domain)}
-    environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    server = subprocess.Popen([sys.executable, __file__], env=environment)
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, own_domain() as domain:
         patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-        rclpy.init(domain_id=domain)
-        yield rclpy.create_node("client")
-        rclpy.shutdown()
-    server.kill()  # it is not what is tested, and rclpy does not always wake it for a signal
-    server.wait()
+        patch.setenv("ROS_DOMAIN_ID", str(domain))
+        with subprocess.Popen([sys.executable, __file__]) as server:
+            try:
+                rclpy.init(domain_id=domain)
+                yield rclpy.create_node("client")
+                rclpy.shutdown()
+            finally:
+                server.kill()  # it is not what is tested, and rclpy does not always wake it
 
 
 def wait(client, future):

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import kane_dynamics as kd
-from kane_dynamics.kane.frames import framed
-from kane_dynamics.kane.inverse import inverse_dynamics
-from kane_dynamics.kane.programs import Equations, program
-from kane_dynamics.kane.regrouping import regrouped
+from kane_dynamics.kane.equations import program
+from kane_dynamics.kane.tree.equations import TreeEquations
+from kane_dynamics.kane.tree.frames import framed
+from kane_dynamics.kane.tree.inverse import inverse_dynamics
+from kane_dynamics.kane.tree.regrouping import regrouped
 from kane_dynamics.robot.tree import moving_tree
 from kane_dynamics.symbolic.evaluate import evaluate
 from kane_dynamics.symbolic.graph import Graph
@@ -124,7 +125,7 @@ def test_sums_of_angles_are_used_where_parallel_axes_follow_a_simple_motion():
 def test_programs_agree_with_each_other(name):
     """Inverse dynamics is mass matrix times acceleration plus bias; at rest bias is gravity."""
     tree = tree_of(name)
-    equations = Equations(tree, GRAVITY)
+    equations = TreeEquations("chain", tree, GRAVITY)
     values = a_motion(tree.nu, seed=3)
     value = {
         each: np.array(evaluate(program(equations, each).outputs, values))
@@ -145,7 +146,7 @@ def test_programs_agree_with_each_other(name):
 @pytest.mark.parametrize("name", CHAINS)
 def test_gravity_is_the_slope_of_the_potential_energy(name):
     tree = tree_of(name)
-    equations = Equations(tree, GRAVITY)
+    equations = TreeEquations("chain", tree, GRAVITY)
     energy, gravity = (program(equations, each).outputs for each in ("energy", "gravity"))
     q, u = a_motion(tree.nu, seed=5)["q"], np.zeros(tree.nu)
     slopes = []

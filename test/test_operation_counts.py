@@ -10,7 +10,7 @@ from formulations import keep_to
 from oracle import load, robot_path
 
 import kane_dynamics as kd
-from kane_dynamics.kane.factorization import least_operations
+from kane_dynamics.kane.tree.factorization import least_operations
 
 
 def multiplications_and_additions(arm: kd.Dynamics, name: str = "inverse_dynamics") -> int:

@@ -1,7 +1,6 @@
 """The repository around the package: what it says of itself, and that what it says is true."""
 
 import ast
-import json
 import os
 import re
 import shutil
@@ -21,21 +20,21 @@ PACKAGE = ROOT / "kane_dynamics"
 MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 SHIPPED = ["LICENSE", "README.md", "package.xml", "setup.cfg", "setup.py", "pyproject.toml"]
 
-ENGINE = {"arrays", "errors", "robot", "symbolic", "kane", "codegen"}
+ENGINE = {"arrays", "errors", "names", "robot", "symbolic", "kane", "codegen"}
 MAY_IMPORT = {
     "arrays": set(),
     "errors": set(),
-    "robot": {"arrays", "errors"},
+    "names": {"errors"},
+    "robot": {"arrays", "errors", "names"},
     "symbolic": {"arrays", "errors"},
-    "kane": {"arrays", "errors", "robot", "symbolic"},
-    "codegen": {"arrays", "errors", "symbolic"},
+    "kane": {"arrays", "errors", "names", "robot", "symbolic"},
+    "codegen": {"arrays", "errors", "kane", "symbolic"},
+    "late": {"arrays", "errors", "kane", "robot"},
     "python_process": set(),
     "quantities": {"arrays"},
-    "functions": ENGINE,
-    # the simulation only for the method `simulate`, when it is called
-    "dynamics": ENGINE | {"functions", "quantities", "simulation"},
+    "dynamics": ENGINE | {"late", "quantities", "simulation"},
     "loading": ENGINE | {"dynamics"},
-    "simulation": ENGINE | {"dynamics", "python_process"},
+    "simulation": ENGINE - {"robot"} | {"python_process"},
     "ros": ENGINE | {"dynamics", "loading", "python_process", "simulation"},
     "__init__": ENGINE | {"dynamics", "loading", "quantities", "simulation"},
 }
@@ -157,28 +156,51 @@ def test_a_room_imports_only_rooms_before_it(path: Path) -> None:
             assert rest[0] in MAY_IMPORT[room], f"{room} imports {module}"
 
 
-# --------------------------------------------------------------------------------------- readme
+# ---------------------------------------------------------------------------------------- pages
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 MARKED_TABLE = re.compile(r"(?s)<!-- benchmark (\w+) -->.*?<!-- end of benchmark \1 -->")
 BLOCK = re.compile(r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<output>.*?)```\n)?", re.DOTALL)
+LINK = re.compile(r"\]\((?!http)([^)#]+)[^)]*\)")
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
 
-def test_the_readme_is_true(tmp_path: Path) -> None:
-    """All Python blocks run one after the other, and print what the README says they print."""
-    blocks = list(BLOCK.finditer(README))
-    assert len(blocks) >= 5
-    separator = "\x1e"
-    script = tmp_path / "readme.py"
+def blocks_of(page: Path) -> list[re.Match[str]]:
+    return list(BLOCK.finditer(page.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("page", [*filter(blocks_of, PAGES)], ids=lambda page: page.stem)
+def test_python_in_a_page_prints_what_the_page_says(page: Path, tmp_path: Path) -> None:
+    """All its blocks run one after the other."""
+    blocks, separator, script = blocks_of(page), "\x1e", tmp_path / "page.py"
     script.write_text(f"print({separator!r})\n".join(block["code"] for block in blocks))
     printed = [text.strip("\n") for text in python(script).split(separator)]
     assert printed == [(block["output"] or "").strip("\n") for block in blocks]
 
 
-def test_files_named_in_the_readme_exist() -> None:
-    names = re.findall(r"\]\((?!http)([^)#]+)\)", README)
-    assert names
+def test_there_are_examples_in_the_readme_and_in_the_page_about_python() -> None:
+    assert len(blocks_of(README)) >= 3
+    assert len(blocks_of(ROOT / "docs" / "python.md")) >= 5
+
+
+@every_page
+def test_files_that_a_page_links_to_exist(page: Path) -> None:
+    names = LINK.findall(page.read_text(encoding="utf-8"))
+    assert [name for name in names if not (page.parent / name).exists()] == []
+
+
+@every_page
+def test_files_that_a_page_names_exist(page: Path) -> None:
+    names = re.findall(r"\b(?:scripts|examples|test|urdf|config)/[\w./]*\w", page.read_text())
     assert [name for name in names if not (ROOT / name).exists()] == []
+
+
+def test_the_readme_leads_to_every_page_and_every_folder() -> None:
+    names = {name.rstrip("/") for name in LINK.findall(README.read_text(encoding="utf-8"))}
+    folders = run("git", "ls-tree", "-d", "--name-only", "HEAD").stdout.split()
+    wanted = {path.relative_to(ROOT).as_posix() for path in PAGES[1:]} | set(folders)
+    assert wanted - names <= {".ci", "resource"}
 
 
 # -------------------------------------------------------------------------------------- scripts
@@ -211,18 +233,28 @@ def test_the_demo_shows_what_it_should(compiler: str, tmp_path: Path) -> None:
 
 
 def test_the_benchmarks_measure_what_is_asked_for(tmp_path: Path) -> None:
-    result, readme = tmp_path / "figures.json", tmp_path / "README.md"
-    readme.write_text(README, encoding="utf-8")
-    shown = python(
-        "-m", "benchmarks", "ur5-gravity", "import", "--json", result, "--readme", readme
-    )
-    figures = json.loads(result.read_text(encoding="utf-8"))
-    assert [entry["row"] for entry in figures["times"]] == ["ur5-gravity", "import"]
-    assert all(entry["ours_seconds"] > 0 < entry["peer_seconds"] for entry in figures["times"])
+    page, rows = tmp_path / "page.md", ["ur5-gravity", "import"]
+    before = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    page.write_text(before, encoding="utf-8")
+    shown = python("-m", "benchmarks", *rows, "--quick", "--write", page)
+    assert re.findall(r"^\| (ur5-\S+|import|cache) .*\s[mµn]?s .* \d\.\d+ ", shown, re.M) == rows
     assert "646" in shown
-    written = readme.read_text(encoding="utf-8")
-    assert written != README
-    assert MARKED_TABLE.sub("", written) == MARKED_TABLE.sub("", README)
+    written = page.read_text(encoding="utf-8")
+    assert written != before
+    assert MARKED_TABLE.sub("", written) == MARKED_TABLE.sub("", before)
+
+
+def test_two_checkouts_are_measured_side_by_side(tmp_path: Path) -> None:
+    """This one, and a copy whose import takes long."""
+    copy = tmp_path / "kane_dynamics"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    with (copy / "__init__.py").open("a") as file:
+        file.write("\n__import__('time').sleep(3.0)\n")
+    shown = python("-m", "benchmarks", "compare", tmp_path, "import", "--turns", "1")
+    ((there, ratio),) = re.findall(r"^\| import .* (\S+)\ss +\| (\S+) +\|$", shown, re.M)
+    assert float(there) >= 3.0
+    assert float(ratio) < 0.9
+    assert shown.endswith("Slower by more than 3%: none\n")
 
 
 def test_a_benchmark_that_does_not_exist_is_named() -> None:

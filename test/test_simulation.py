@@ -108,6 +108,16 @@ def test_compiled_and_python_loops_give_the_same_numbers(method: str) -> None:
     assert motions[0].checks.local_error == pytest.approx(motions[1].checks.local_error, rel=1e-3)
 
 
+def test_compiled_and_python_loops_give_the_same_motion_of_a_second() -> None:
+    motions = [
+        kd.load(UR5, backend=backend).simulate(1.0, *GENERIC, output_step=0.01)
+        for backend in ("c", "numpy")
+    ]
+    for name in ("q", "u", "udot"):
+        ours, other = (getattr(motion, name) for motion in motions)
+        np.testing.assert_allclose(ours, other, rtol=1e-10, atol=1e-10)
+
+
 # --------------------------------------------------------------------------------------- output
 
 

@@ -1,6 +1,7 @@
 """Simulations that cannot be done: one sentence says what is wrong with what was asked for."""
 
 import re
+from dataclasses import FrozenInstanceError
 from inspect import signature
 
 import numpy as np
@@ -8,9 +9,8 @@ import pytest
 from oracle import BUNDLED, robot_path
 
 import kane_dynamics as kd
-from kane_dynamics.simulation import constants, integrator
-from kane_dynamics.simulation.plant import plant_of
-from kane_dynamics.simulation.problem import problem_of
+from kane_dynamics.simulation import compiled
+from kane_dynamics.simulation.request import Request
 
 PENDULUM = BUNDLED / "two_link_arm.urdf"
 START = np.array([0.3, -1.1]), np.array([0.5, 1.5])
@@ -136,26 +136,30 @@ def test_what_is_too_large_for_numbers_is_named(backend: str) -> None:
         two.simulate(1.0, [0.0, -1e13], START[1])
 
 
-def test_adaptive_steps_are_fewer_by_default(arm: kd.Dynamics) -> None:
-    given = {"duration": 1.0, "q0": START[0], "u0": START[1]}
+def test_adaptive_steps_are_fewer_by_default() -> None:
     most = {
-        method: problem_of(plant_of(arm), **given, method=method).max_steps
+        method: Request(1.0, *START, method=method).max_steps
         for method in ("euler", "rk4", "dop853", "radau")
     }
     assert most == {"euler": 10**9, "rk4": 10**9, "dop853": 10**6, "radau": 10**6}
 
 
 def test_a_robot_spells_out_the_options_of_a_simulation() -> None:
-    face, problem = (
-        {name: each.default for name, each in signature(function).parameters.items()}
-        for function in (kd.Dynamics.simulate, problem_of)
-    )
-    assert face.items() >= {name: problem[name] for name in problem if name != "plant"}.items()
-    assert face.keys() - problem.keys() == {"self", "progress", "cancel"}
+    face, request = (signature(each).parameters for each in (kd.Dynamics.simulate, Request))
+    assert list(face) == ["self", *request, "progress", "cancel"]
+    for name, each in request.items():
+        assert (face[name].default, face[name].kind) == (each.default, each.kind)
+        assert f"{name} : " in kd.Dynamics.simulate.__doc__ or name in ("q0", "u0")
+    assert "{options}" not in kd.Dynamics.simulate.__doc__
+
+
+def test_a_request_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Request(1.0, *START).step = 1.0  # type: ignore[misc]
 
 
 def test_compiled_code_has_its_constants_from_python() -> None:
-    defined = re.findall(r"^#define (\w+) (.+)$", integrator._source(), re.MULTILINE)
+    defined = re.findall(r"^#define (\w+) (.+)$", compiled.source(), re.MULTILINE)
     assert {name: float(value) for name, value in defined} == {
-        name: getattr(constants, name) for name in constants.FOR_C
+        name: getattr(home, name) for home, names in compiled.CONSTANTS.items() for name in names
     }

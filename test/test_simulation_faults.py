@@ -9,6 +9,8 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -206,9 +208,11 @@ except KeyboardInterrupt:
 """
 
 
+@contextmanager
 def process(
     backend: str, method: str, torque: str = "None", **options: object
-) -> subprocess.Popen[str]:
+) -> Iterator[subprocess.Popen[str]]:
+    """One that simulates for ever; it ends with the test, whatever comes of that."""
     text = SCRIPT.format(
         path=str(PENDULUM),
         backend=backend,
@@ -217,13 +221,17 @@ def process(
         q=START[0].tolist(),
         u=START[1].tolist(),
     )
-    return subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(text)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
         **options,  # type: ignore[call-overload]
-    )
+    ) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
 
 
 @pytest.mark.parametrize(("backend", "method"), [("c", "rk4"), ("numpy", "rk4"), ("c", "dop853")])
@@ -249,6 +257,8 @@ def test_a_bar_is_shown_in_a_terminal_only() -> None:
     os.close(ours)
     assert b"simulating" in shown
     with process("c", "rk4", stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "ready\n"
         time.sleep(2.0)
         running.send_signal(signal.SIGINT)
         assert running.communicate(timeout=10.0)[1] == ""

@@ -7,11 +7,10 @@ import pytest
 from oracle import robot_path
 
 import kane_dynamics as kd
-from kane_dynamics.simulation.drive import STUCK
-from kane_dynamics.simulation.modes import settle
-from kane_dynamics.simulation.plant import plant_of
+from kane_dynamics.simulation.balance import Judge
+from kane_dynamics.simulation.loop import FixedSteps
 from kane_dynamics.simulation.problem import problem_of
-from kane_dynamics.simulation.rates import Run, State
+from kane_dynamics.simulation.request import Request
 from kane_dynamics.simulation.trajectory import trajectory_through
 
 METHODS = ("rk4", "euler", "dop853", "radau")
@@ -181,19 +180,19 @@ def test_sliding_joints_move_as_forward_dynamics_with_friction_says() -> None:
 
 def test_an_arm_at_rest_finds_which_of_its_joints_slide() -> None:
     """Friction does not push, holds what it can, and opposes what slides: there is one such way."""
-    arm = ur5((1.0, 5.0, 3.0, 1.0, 0.3, 0.05), backend="c")
-    plant, random = plant_of(arm), np.random.default_rng(0)
-    released = set()
+    friction = np.array([1.0, 5.0, 3.0, 1.0, 0.3, 0.05])
+    functions = ur5(tuple(friction), backend="c")._functions
+    random, released = np.random.default_rng(0), set()
     for _ in range(300):
         q, tau = random.uniform(-3.0, 3.0, 6), random.normal(size=6) * [5, 50, 20, 3, 1, 0.1]
-        problem = problem_of(plant, duration=1.0, q0=q, u0=np.zeros(6), torque=tau, max_steps=1000)
-        run = Run(problem)
-        k = settle(run, 0.0, State(q, np.zeros(6), 0.0))
-        stuck = run.modes == STUCK
+        problem = problem_of(functions, Request(1.0, q, np.zeros(6), tau), bounds={})
+        run, at = FixedSteps(problem, None, Judge(problem)), problem.rates.layout
+        k = run.settle(0.0, run.x)
+        stuck, udot, hold = run.modes == 0.0, k[at.udot], k[at.gdot.stop :]
         released.add(int((~stuck).sum()))
-        assert (np.abs(k.hold) <= plant.friction * (1 + 1e-9)).all()
-        assert not k.udot[stuck].any()
-        assert (run.modes[~stuck] * k.udot[~stuck] >= 0.0).all()
+        assert (np.abs(hold) <= friction * (1 + 1e-9)).all()
+        assert not udot[stuck].any()
+        assert (run.modes[~stuck] * udot[~stuck] >= 0.0).all()
     assert released >= {2, 3, 4, 5}
 
 

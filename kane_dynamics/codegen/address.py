@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from kane_dynamics.codegen.backend_c import MachineCode, machine_code
 from kane_dynamics.codegen.cache import CacheChoice, open_cache
 from kane_dynamics.codegen.compiler import Compiler, find_compiler, missing_compiler
 from kane_dynamics.codegen.identity import digest, machine_identity
-from kane_dynamics.codegen.shared_object import load_function
+from kane_dynamics.codegen.shared_object import Address, load_function
 from kane_dynamics.codegen.texts import Texts
 from kane_dynamics.errors import CompileError
 from kane_dynamics.symbolic.program import Program, Signature
+
+_kept: dict[tuple[str, str, Path | None], Address] = {}
 
 
 def program_code(
@@ -35,8 +38,8 @@ def program_code(
 
 def source_address(
     source: str, symbol: str, flags: Sequence[str], name: str, cache: CacheChoice
-) -> int:
-    """Address of a function of a C file.
+) -> Address:
+    """Address of a function of a C file, valid as long as the process lives.
 
     Parameters
     ----------
@@ -56,16 +59,19 @@ def source_address(
     CompileError
         If there is no compiler that works.
     """
-    compiler, kept = _compiler(), open_cache(cache)
+    compiler, files = _compiler(), open_cache(cache)
     entry = digest("source", source, *flags, machine_identity(), compiler.identity)
-    code = kept.read(entry)
+    asked = (entry, symbol, files.directory)
+    if asked in _kept:
+        return _kept[asked]
+    code = files.read(entry)
     if code is not None:
         with contextlib.suppress(CompileError):
-            return load_function(code, symbol)
+            return _kept.setdefault(asked, load_function(code, symbol))
     code = compiler.compile(source, flags, name)
     address = load_function(code, symbol)
-    kept.write(entry, code)
-    return address
+    files.write(entry, code)
+    return _kept.setdefault(asked, address)
 
 
 def _compiler() -> Compiler:

@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.symbolic.program import Signature
 
-QUATERNION_TOLERANCE = 1e-3
-"""Largest accepted distance of a unit quaternion's norm from one."""
+QUATERNION_TOLERANCE = 1e-6
+"""Largest accepted distance of a unit quaternion's norm from one: float32, or six digits."""
+
+QUATERNION_ROUNDING = 1e-14
+"""Distance up to which it is not worth the while to normalize one."""
 
 _REAL_KINDS = "fiu"
 
@@ -24,6 +27,8 @@ def prepare(
     signature: Signature, given: Sequence[Any], named: Mapping[str, Any]
 ) -> tuple[FloatArray, ...]:
     """Checked arguments as float64 arrays in C order, each ``(size,)`` or ``(N, size)``.
+
+    Quaternions are of unit length, but for rounding, whatever rounding they come from.
 
     Parameters
     ----------
@@ -40,16 +45,16 @@ def prepare(
         If an argument is missing, has the wrong type or shape, is not finite, or holds a
         quaternion that is not of unit length; or if batches differ in their number of states.
     """
-    arrays = tuple(
+    arrays = [
         _real_array(signature, position, value)
         for position, value in enumerate(_in_order(signature, given, named))
-    )
+    ]
     _check_counts(signature, arrays)
     for position, array in enumerate(arrays):
         _check_finite(signature, position, array)
     for position, offset in quaternion_positions(signature):
-        _check_unit(signature, position, offset, arrays[position])
-    return arrays
+        arrays[position] = _normalized(signature, position, offset, arrays[position])
+    return tuple(arrays)
 
 
 def refuse_overflow(
@@ -158,14 +163,19 @@ def _check_finite(signature: Signature, position: int, array: FloatArray) -> Non
     )
 
 
-def _check_unit(signature: Signature, position: int, offset: int, array: FloatArray) -> None:
-    rows = np.atleast_2d(array)
-    norms = np.linalg.norm(rows[:, offset : offset + 4], axis=1)
-    wrong = np.flatnonzero(~(np.abs(norms - 1.0) <= QUATERNION_TOLERANCE))
-    if not len(wrong):
-        return
-    row = f"{wrong[0]}, " if array.ndim == 2 else ""
-    raise ArgumentError(
-        f"{signature.name}: {signature.inputs[position].name}[{row}{offset}:{offset + 4}] "
-        f"must be a unit quaternion, its norm is {norms[wrong[0]]}"
-    )
+def _normalized(signature: Signature, position: int, offset: int, array: FloatArray) -> FloatArray:
+    """An array with a quaternion of unit length; the same one if that was so."""
+    place = (..., slice(offset, offset + 4))
+    norms = np.linalg.norm(array[place], axis=-1, keepdims=True)
+    off = np.abs(norms - 1.0)
+    wrong = np.flatnonzero(~(off <= QUATERNION_TOLERANCE))
+    if len(wrong):
+        row = f"{wrong[0]}, " if array.ndim == 2 else ""
+        raise ArgumentError(
+            f"{signature.name}: {signature.inputs[position].name}[{row}{offset}:{offset + 4}] "
+            f"must be a unit quaternion, its norm is {norms.flat[wrong[0]]}"
+        )
+    if off.max(initial=0.0) > QUATERNION_ROUNDING:
+        array = array.copy()
+        array[place] /= norms
+    return array

@@ -17,8 +17,9 @@ from kane_dynamics.codegen.compiler import Compiler
 from kane_dynamics.codegen.identity import digest, machine_identity
 from kane_dynamics.codegen.kernel_c import BATCH_SYMBOL, STATE_SYMBOL, batch_source, state_source
 from kane_dynamics.codegen.process_lock import ProcessLock
-from kane_dynamics.codegen.shared_object import load_function
+from kane_dynamics.codegen.shared_object import Address, load_function
 from kane_dynamics.codegen.texts import Texts, first_that_works
+from kane_dynamics.codegen.trial import try_out
 from kane_dynamics.errors import CompileError
 
 _logger = logging.getLogger("kane_dynamics")
@@ -46,11 +47,13 @@ class MachineCode:
     key: str
     texts: Texts
     compiler: Compiler
-    _addresses: dict[str, int] = field(default_factory=dict)
+    _addresses: dict[str, Address] = field(default_factory=dict)
     _lock: ProcessLock = field(default_factory=ProcessLock)
 
-    def address(self, form: str) -> int:
+    def address(self, form: str) -> Address:
         """Address of a form, ``"state"`` or ``"batch"``, as in `kernel_c`.
+
+        It is valid as long as somebody keeps it, or this object.
 
         Raises
         ------
@@ -100,14 +103,16 @@ class MachineCode:
             refuse=refuse,
         )
 
-    def _load(self, form: str) -> int:
+    def _load(self, form: str) -> Address:
         symbol, source = _FORMS[form]
         signature, cache = self.texts.signature, self.texts.cache
 
-        def compiled(body: str) -> tuple[int, bytes]:
+        def compiled(body: str) -> tuple[Address, bytes]:
             _logger.info("compiling %s, %d statements", signature.name, body.count(";"))
             code = self.compiler.compile(source(signature, body), _FLAGS, signature.name)
-            return load_function(code, symbol), code
+            address = load_function(code, symbol)
+            try_out(body, signature, form, address)
+            return address, code
 
         entry = digest(form, self.key)
         code = cache.read(entry)

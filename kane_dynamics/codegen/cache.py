@@ -1,7 +1,9 @@
 """The cache on disk: checked bytes under a key, and never a reason to fail.
 
 An entry is one file: a line of JSON that says what follows, then the content. It appears under its
-name whole or not at all, and what does not match its own first line is as good as absent.
+name whole or not at all, and what does not match its own first line is as good as absent. That line
+proves that an entry is whole, not where it comes from: what is trusted is that nobody but the user
+can write in the directory (`private`).
 """
 
 from __future__ import annotations
@@ -11,14 +13,14 @@ import hashlib
 import json
 import os
 import re
-import stat
-import tempfile
+import secrets
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Union
 
 from kane_dynamics.codegen.notice import warn_once
+from kane_dynamics.codegen.private import fault_of, is_own_file, opened
 from kane_dynamics.errors import ArgumentError
 
 FORMAT = "kane_dynamics cache 1"
@@ -31,6 +33,7 @@ CacheChoice = Union[bool, str, "os.PathLike[str]"]
 _ENTRY = re.compile(r"[0-9a-f]{64}\.entry")
 _UNFINISHED = ".unfinished-"
 _UNFINISHED_AGE = 3600.0  # s
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -56,7 +59,8 @@ class Cache:
         if self.directory is None:
             return None
         try:
-            return _read_entry(self.directory / f"{key}.entry", key)
+            with opened(self.directory) as place:
+                return _read_entry(place, key)
         except OSError:
             return None
 
@@ -66,8 +70,9 @@ class Cache:
             return
         first = json.dumps(_header(key, content)).encode()
         try:
-            _write_whole(self.directory / f"{key}.entry", first + b"\n" + content)
-            _prune(self.directory)
+            with opened(self.directory) as place:
+                _write_whole(place, f"{key}.entry", first + b"\n" + content)
+                _prune(place)
         except OSError as error:
             warn_once(
                 f"cache {self.directory}",
@@ -104,11 +109,12 @@ def open_cache(choice: CacheChoice) -> Cache:
         directory = named.expanduser().absolute()
         with contextlib.suppress(FileExistsError):
             directory.mkdir(mode=0o700, parents=True)
-        fault = _fault_of(directory)
+        fault = fault_of(directory)
+        if fault is None:
+            return Cache(directory)
+        fault = f"the cache {directory} {fault}"
     except (OSError, RuntimeError) as error:
         fault = f"the cache cannot be used: {error}"
-    if fault is None:
-        return Cache(directory)
     warn_once(f"cache {choice}", f"{fault}; compiled functions are not kept")
     return Cache(None)
 
@@ -136,38 +142,15 @@ def _standard_directory() -> Path:
     return (named if named.is_absolute() else Path.home() / ".cache") / "kane_dynamics"
 
 
-def _fault_of(directory: Path) -> str | None:
-    """Why a directory is not safe to load code from; ``None`` if it is."""
-    status = directory.stat()
-    if not stat.S_ISDIR(status.st_mode):
-        return f"the cache {directory} is not a directory"
-    # A link is as good as its target, unless somebody else has laid it.
-    if not (_is_own(status) and _is_own(directory.lstat())):
-        return f"the cache {directory} belongs to another user"
-    if _others_may_write(status):
-        return f"the cache {directory} can be written by other users (chmod go-w mends that)"
-    return None
-
-
-def _is_own(status: os.stat_result) -> bool:
-    return os.name != "posix" or status.st_uid == os.getuid()
-
-
-def _others_may_write(status: os.stat_result) -> bool:
-    return os.name == "posix" and bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
-
-
 def _header(key: str, content: bytes) -> dict[str, str]:
     return {"format": FORMAT, "key": key, "sha256": hashlib.sha256(content).hexdigest()}
 
 
-def _read_entry(path: Path, key: str) -> bytes | None:
+def _read_entry(place: int, key: str) -> bytes | None:
     """The content of an entry that is the user's own and matches its header."""
-    with open(os.open(path, _READ), "rb") as file:
+    with open(os.open(f"{key}.entry", _READ, dir_fd=place), "rb") as file:
         status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode) or status.st_size > BUDGET:
-            return None
-        if not _is_own(status) or _others_may_write(status):
+        if not is_own_file(status) or status.st_size > BUDGET:
             return None
         first, _, content = file.read().partition(b"\n")
         try:
@@ -177,39 +160,40 @@ def _read_entry(path: Path, key: str) -> bytes | None:
         if not genuine:
             return None
         with contextlib.suppress(OSError):
-            os.utime(path, follow_symlinks=False)
+            os.utime(f"{key}.entry", dir_fd=place, follow_symlinks=False)
         return content
 
 
-def _write_whole(path: Path, entry: bytes) -> None:
+def _write_whole(place: int, name: str, entry: bytes) -> None:
     """Write under another name, then rename: readers see all of it or nothing."""
-    descriptor, name = tempfile.mkstemp(prefix=_UNFINISHED, dir=path.parent)
+    unfinished = f"{_UNFINISHED}{secrets.token_hex(8)}"
+    descriptor = os.open(unfinished, _WRITE, 0o600, dir_fd=place)
     try:
         with open(descriptor, "wb") as file:
             file.write(entry)
-        os.replace(name, path)
+        os.replace(unfinished, name, src_dir_fd=place, dst_dir_fd=place)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(name)
+            os.unlink(unfinished, dir_fd=place)
         raise
 
 
-def _prune(directory: Path) -> None:
+def _prune(place: int) -> None:
     """Remove abandoned files, and the entries unused for longest beyond the budget."""
     entries: list[tuple[float, int, str]] = []
-    with os.scandir(directory) as files:
+    with os.scandir(place) as files:
         for file in files:
             with contextlib.suppress(FileNotFoundError):
                 status = file.stat(follow_symlinks=False)
                 age = time.time() - status.st_mtime
                 if _ENTRY.fullmatch(file.name):
-                    entries.append((age, status.st_size, file.path))
+                    entries.append((age, status.st_size, file.name))
                 elif file.name.startswith(_UNFINISHED) and age > _UNFINISHED_AGE:
-                    os.unlink(file.path)
+                    os.unlink(file.name, dir_fd=place)
     excess = sum(size for _, size, _ in entries) - BUDGET
-    for _, size, path in sorted(entries, reverse=True):
+    for _, size, name in sorted(entries, reverse=True):
         if excess <= 0:
             break
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
+            os.unlink(name, dir_fd=place)
         excess -= size

@@ -29,6 +29,8 @@ typedef struct {
     vectorcallfunc vectorcall;
     state_function *state; /* these two are NULL until they are first needed */
     batch_function *batch;
+    PyObject *state_address; /* as `load` gave them: as long as they are kept, the code stays */
+    PyObject *batch_address;
     Layout layout;
     PyObject *name;
     PyObject *prepare;    /* (args, kwargs) -> tuple of arrays */
@@ -77,12 +79,14 @@ load_function(Kernel *self, int batch)
         return 0;
     }
     void *address = PyLong_AsVoidPtr(loaded);
-    Py_DECREF(loaded);
-    if (address == NULL) {
-        if (!PyErr_Occurred())
+    PyObject **kept = batch ? &self->batch_address : &self->state_address;
+    if (address == NULL || *kept != NULL) { /* another thread may have been faster */
+        Py_DECREF(loaded);
+        if (address == NULL && !PyErr_Occurred())
             PyErr_SetString(PyExc_SystemError, "a compiled function has no address");
-        return 0;
+        return address != NULL;
     }
+    *kept = loaded;
     if (batch)
         self->batch = (batch_function *)address;
     else
@@ -285,7 +289,11 @@ kernel_dealloc(PyObject *object)
     PyTypeObject *type = Py_TYPE(object);
     PyObject_GC_UnTrack(object);
     kernel_clear(object);
-    Py_CLEAR(((Kernel *)object)->name);
+    Kernel *self = (Kernel *)object;
+    PyMem_Free(self->layout.quaternion);
+    Py_CLEAR(self->name);
+    Py_CLEAR(self->state_address);
+    Py_CLEAR(self->batch_address);
     type->tp_free(object);
     Py_DECREF(type);
 }

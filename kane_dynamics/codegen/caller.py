@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kane_dynamics.codegen.arguments import QUATERNION_TOLERANCE
+from kane_dynamics.codegen.arguments import QUATERNION_ROUNDING
 from kane_dynamics.codegen.cache import Cache
 from kane_dynamics.codegen.compiler import Compiler, python_headers
 from kane_dynamics.codegen.identity import (
@@ -91,6 +91,6 @@ def _compile(compiler: Compiler) -> bytes:
         )
     places = (headers, np.get_include(), _SOURCE.parent)
     # Somebody waits for this once; only the loop over entries gains from more.
-    flags = ["-O1", "-ftree-vectorize", f"-DQUATERNION_TOLERANCE={QUATERNION_TOLERANCE!r}"]
+    flags = ["-O1", "-ftree-vectorize", f"-DQUATERNION_ROUNDING={QUATERNION_ROUNDING!r}"]
     flags += [f"-I{place}" for place in places]
     return compiler.compile(_SOURCE.read_text(encoding="utf-8"), flags, _SOURCE.name)

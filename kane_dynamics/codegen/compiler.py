@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shlex
 import shutil
@@ -17,6 +18,9 @@ from pathlib import Path
 
 from kane_dynamics.errors import CompileError
 
+if os.name == "posix":  # elsewhere nothing is compiled
+    import fcntl
+
 TIME_LIMIT = 300.0
 """Seconds after which a compilation is given up."""
 
@@ -27,12 +31,21 @@ _FLAGS = (
     "-pipe",
     "-w",
     "-fvisibility=hidden",
+    # Whatever the command itself says, rounding is that of the standard; but for products that are
+    # rounded once, with the sum they are part of.
+    "-fno-fast-math",
+    "-fno-unsafe-math-optimizations",
+    "-fno-associative-math",
+    "-fno-reciprocal-math",
+    "-fno-finite-math-only",
+    "-fsigned-zeros",
     "-fno-math-errno",
     "-ffp-contract=fast",
 )
 # Extensions find the interpreter's functions when they are loaded.
 _PLATFORM_FLAGS = ("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()
 _NATIVE = "-march=native"
+_PREFIX = "kane_dynamics-compiles-"
 
 
 @dataclass(frozen=True)
@@ -119,12 +132,40 @@ def python_headers() -> Path | None:
 
 @contextlib.contextmanager
 def _temporary_directory() -> Iterator[str]:
+    """A directory of one's own; those whose owners were killed are removed before."""
     # tempfile.TemporaryDirectory would also be removed by a forked child, when that ends.
-    directory = tempfile.mkdtemp(prefix="kane_dynamics-")
+    _remove_abandoned()
+    directory, descriptor = _locked_directory()
     try:
         yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _locked_directory() -> tuple[str, int]:
+    """A new directory, and the descriptor that holds its lock as long as this process lives."""
+    while True:
+        directory = tempfile.mkdtemp(prefix=_PREFIX)
+        with contextlib.suppress(FileNotFoundError):  # taken for an abandoned one
+            descriptor = os.open(directory, os.O_RDONLY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.path.exists(directory):
+                return directory, descriptor
+            os.close(descriptor)
+
+
+@functools.cache  # at the first compilation of a process
+def _remove_abandoned() -> None:
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                if os.fstat(descriptor).st_uid == os.getuid():
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while it is used
+                    shutil.rmtree(path, ignore_errors=True)
+            finally:
+                os.close(descriptor)
 
 
 def _run(command: Sequence[str], directory: str) -> str | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 _PACKAGE = Path(__file__).parent.parent
-_AFTERWARDS = ("ros", "simulation")  # rooms that use equations and cannot change them
+_AFTERWARDS = ("ros",)  # rooms that use equations and cannot change them
 _PROCESSOR_FIELDS = ("vendor_id", "model name", "flags", "CPU implementer", "CPU part", "Features")
 
 

@@ -10,6 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || \
+    (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "floating point is relaxed, as by -ffast-math; equations need the rounding of the standard"
+#endif
+
 #if !defined(__GNUC__) || defined(NO_VECTORS)
 #define LANES 1
 #elif defined(__AVX512F__) && !defined(ONE_STATE)

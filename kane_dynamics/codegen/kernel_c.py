@@ -43,7 +43,8 @@ EXPORT int {BATCH_SYMBOL}(const double *const *rows, const ptrdiff_t *strides, d
         const ptrdiff_t left = count - done;
         lanes *to = in;
         for (int i = 0; i < INPUT_COUNT; to += sizes[i], i++)
-            gather(rows[i] + done * strides[i], strides[i], sizes[i], left, to);
+            if (done == 0 || strides[i] != 0)
+                gather(rows[i] + done * strides[i], strides[i], sizes[i], left, to);
         body(in, result, kept);
         scatter(result, RESULT_SIZE, left, out + done * RESULT_SIZE);
     }}

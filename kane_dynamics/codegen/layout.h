@@ -1,17 +1,16 @@
 /* Sizes and shapes of a function's inputs and output, and reading arrays that have them. */
 #define MAX_INPUTS 16
 #define MAX_RANK 3
-#define MAX_QUATERNIONS 8
 
 typedef struct {
     int inputs, rank, quaternions;
     npy_intp sizes[MAX_INPUTS]; /* of the inputs */
     npy_intp shape[MAX_RANK];   /* of the output for one state */
     npy_intp size;              /* number of its entries */
-    struct {
+    struct Place {
         int input;
         npy_intp offset;
-    } quaternion[MAX_QUATERNIONS];
+    } *quaternion; /* allocated by read_layout */
 } Layout;
 
 typedef struct {
@@ -43,8 +42,9 @@ static int
 read_quaternions(Layout *layout, PyObject *tuple)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(tuple);
-    if (count > MAX_QUATERNIONS) {
-        PyErr_Format(PyExc_ValueError, "at most %d quaternions, got %zd", MAX_QUATERNIONS, count);
+    layout->quaternion = PyMem_New(struct Place, count);
+    if (layout->quaternion == NULL) {
+        PyErr_NoMemory();
         return -1;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -116,12 +116,13 @@ all_finite(const double *x, npy_intp n)
     return !(carry >> 63);
 }
 
+/* Whether quaternions are of unit length but for rounding; others are for Python to judge. */
 static int
 all_unit(const double *x, npy_intp stride, npy_intp count)
 {
     for (npy_intp i = 0; i < count; i++, x += stride) {
         double norm = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
-        if (!(fabs(norm - 1.0) <= QUATERNION_TOLERANCE))
+        if (!(fabs(norm - 1.0) <= QUATERNION_ROUNDING))
             return 0;
     }
     return 1;

@@ -6,10 +6,12 @@ import contextlib
 import ctypes
 import importlib.machinery
 import importlib.util
+import itertools
 import os
+import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TypeVar
 
@@ -17,9 +19,12 @@ from kane_dynamics.errors import CompileError
 
 Loaded = TypeVar("Loaded")
 
-_kept: list[ctypes.CDLL] = []
+_handles: dict[int, int] = {}  # of the loader, by id of an Address
+_numbers = itertools.count(1)
+_STATE_SIZE = 1024  # bytes, more than fenv_t has anywhere
 
 # A fork waits for other threads to finish loading: the loader's own data must be whole in a child.
+# Unloading keeps Python's lock, without which nobody forks.
 _loading = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
@@ -29,8 +34,24 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-def load_function(code: bytes, symbol: str) -> int:
-    """The address of a function in a shared object, valid as long as the process lives.
+class Address(int):
+    """Address of a compiled function, whose code is unloaded when nobody keeps this object.
+
+    Being a number it is nothing that the garbage collector looks at: it ends with the last
+    reference, and not before others of its cycle, which may call the function as they end.
+    """
+
+    __slots__ = ()
+
+    def __del__(self, _ends: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not _ends():  # else a thread may be left in there
+            handle = _handles.pop(id(self), None)
+            if handle is not None:
+                _unload(handle)
+
+
+def load_function(code: bytes, symbol: str) -> Address:
+    """The address of a function in a shared object.
 
     Raises
     ------
@@ -38,18 +59,27 @@ def load_function(code: bytes, symbol: str) -> int:
         If this machine cannot load the shared object, or it has no such function.
     """
     try:
-        with _loading:
+        with _loading, _rounding_kept():
             library = _load(code, ctypes.CDLL)
-        address = ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
+        try:
+            function = ctypes.cast(getattr(library, symbol), ctypes.c_void_p)
+        except AttributeError:
+            _unload(library._handle)
+            raise
     except (OSError, AttributeError) as error:
         raise CompileError(f"the compiled function {symbol} cannot be loaded: {error}") from error
-    assert address is not None
-    _kept.append(library)
+    assert function.value is not None
+    address = Address(function.value)
+    _handles[id(address)] = library._handle
     return address
 
 
+def _unload(handle: int) -> None:
+    ctypes.pythonapi.dlclose(ctypes.c_void_p(handle))
+
+
 def load_extension(code: bytes, name: str) -> ModuleType:
-    """The Python extension module in a shared object.
+    """The Python extension module in a shared object, which stays as long as the process lives.
 
     Raises
     ------
@@ -66,45 +96,47 @@ def load_extension(code: bytes, name: str) -> ModuleType:
         return module
 
     try:
-        with _loading:
+        with _loading, _rounding_kept():
             return _load(code, load)
     except (OSError, ImportError) as error:
         raise CompileError(f"the extension {name} cannot be loaded: {error}") from error
 
 
-def _load(code: bytes, load: Callable[[str], Loaded]) -> Loaded:
-    """Load code from a file that nobody else can write and that is gone afterwards.
-
-    The mapping outlives the file: no later change on disk can reach the code in memory.
-    """
+@contextlib.contextmanager
+def _rounding_kept() -> Iterator[None]:
+    """Keep the thread's way to compute: what -ffast-math has linked would drop small numbers."""
+    libm = ctypes.CDLL(None)
+    state = ctypes.create_string_buffer(_STATE_SIZE)
+    known = hasattr(libm, "fegetenv") and libm.fegetenv(state) == 0
     try:
-        descriptor, path = tempfile.mkstemp(prefix="kane_dynamics-", suffix=".so")
-        try:
-            try:
-                _write(descriptor, code)
-            finally:
-                os.close(descriptor)
-            return load(path)
-        finally:
-            os.unlink(path)
-    except (OSError, ImportError):
-        # Where programs cannot be run from temporary files, memory may still do.
-        if not hasattr(os, "memfd_create"):
-            raise
-        return _load_from_memory(code, load)
+        yield
+    finally:
+        if known:
+            libm.fesetenv(state)
+
+
+def _load(code: bytes, load: Callable[[str], Loaded]) -> Loaded:
+    """Load code from memory, which nobody else can write; where that is not possible, from a file.
+
+    The mapping outlives the file: no later change can reach the code that is loaded.
+    """
+    if hasattr(os, "memfd_create"):
+        with contextlib.suppress(OSError, ImportError):
+            return _load_from_memory(code, load)
+    descriptor, path = tempfile.mkstemp(prefix="kane_dynamics-", suffix=".so")
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(code)
+        return load(path)
+    finally:
+        os.unlink(path)
 
 
 def _load_from_memory(code: bytes, load: Callable[[str], Loaded]) -> Loaded:
-    descriptor = os.memfd_create("kane_dynamics")
-    try:
-        _write(descriptor, code)
-        # It stays open: the loader takes code of the same name for the same code.
-        return load(f"/proc/self/fd/{descriptor}")
-    except BaseException:
-        os.close(descriptor)
-        raise
-
-
-def _write(descriptor: int, code: bytes) -> None:
-    with contextlib.closing(os.fdopen(descriptor, "wb", closefd=False)) as file:
+    # The loader takes code of a name that it knows for the code that it has, and descriptors are
+    # used again: so a number, written in binary with / and /. for digits, makes each name new.
+    number = f"{next(_numbers):b}".replace("0", "/").replace("1", "/.")
+    with open(os.memfd_create("kane_dynamics"), "wb") as file:
         file.write(code)
+        file.flush()
+        return load(f"/proc/self{number}/fd/{file.fileno()}")

@@ -10,6 +10,7 @@ from typing import TypeVar
 from kane_dynamics.codegen.body_c import body
 from kane_dynamics.codegen.cache import Cache, CacheChoice, open_cache
 from kane_dynamics.codegen.identity import digest, package_identity
+from kane_dynamics.codegen.trial import with_trial
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.symbolic.numpy import python_source
 from kane_dynamics.symbolic.program import Program, Signature
@@ -74,8 +75,8 @@ class Texts:
         return self._kept("python", python_source, anew)
 
     def c(self, anew: bool) -> str:
-        """What it computes in C, as `body`; `anew`, whatever the cache has."""
-        return self._kept("c", body, anew)
+        """What it computes in C, as `body`, with its trial; `anew`, whatever the cache has."""
+        return self._kept("c", lambda program: with_trial(body(program), program), anew)
 
     def _kept(self, language: str, write: Callable[[Program], str], anew: bool) -> str:
         entry = digest(language, self.key)

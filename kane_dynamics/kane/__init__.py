@@ -1,7 +1,6 @@
-"""Kane's method for trees of rigid bodies, step by step as in the papers.
+"""Kane's method, step by step as in the papers; what it gives is an `equations.Equations`.
 
-Begin with `inverse`, the torques that produce a motion: velocities and accelerations of the bodies
-(`kinematics`), partial velocities, inertia forces, and their sums from the tips inward. `frames`
-and `regrouping` prepare the tree so that few operations are left; `programs` lists what can be
-asked for. Expressions come from `symbolic`; nothing here knows of C, of files, or of ROS.
+Begin with `equations`, the contract: what any mechanism offers to all that is built on it. `tree`
+is the provider for trees of rigid bodies; `linear` solves equations in expressions. Expressions
+come from `symbolic`; nothing here knows of C, of files, or of ROS.
 """

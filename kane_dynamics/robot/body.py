@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from kane_dynamics.names import unknown_name
 from kane_dynamics.robot.model import IDENTITY, ZERO, Matrix, Vector
-from kane_dynamics.robot.names import unknown_name
 
 SIZES = {"floating": (7, 6), "ball": (4, 3)}
 """Coordinates and speeds of joints that have not one of each."""
@@ -109,6 +109,9 @@ class Tree:
         Joints that move by themselves, in the order of the file.
     coordinate_names, speed_names : tuple of str
         Entries of q and u.
+    late, payload : tuple of str
+        Links whose inertia is given at run time, and links that carry a body whose inertia is;
+        this inertia is no part of the bodies.
     ground : Body
         Mass of all that does not move; equations are the same whatever it is.
     """
@@ -118,6 +121,8 @@ class Tree:
     joint_names: tuple[str, ...]
     coordinate_names: tuple[str, ...]
     speed_names: tuple[str, ...]
+    late: tuple[str, ...] = ()
+    payload: tuple[str, ...] = ()
     ground: Body = field(default=STANDING, repr=False, compare=False)
 
     @property

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kane_dynamics.errors import ArgumentError
+from kane_dynamics.names import unknown_name
 from kane_dynamics.robot.magnitude import LARGEST
 from kane_dynamics.robot.model import Robot
-from kane_dynamics.robot.names import unknown_name
 from kane_dynamics.robot.structure import MIMIC_KINDS
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import inf
 
-from kane_dynamics.robot.names import unknown_name
+from kane_dynamics.names import unknown_name
 from kane_dynamics.robot.structure import check_structure, root_link
 
 Vector = tuple[float, float, float]

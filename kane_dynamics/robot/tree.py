@@ -9,8 +9,9 @@ from dataclasses import replace
 from kane_dynamics.errors import ArgumentError, ModelError
 from kane_dynamics.robot.body import GROUND, STANDING, Body, Frame, Tree
 from kane_dynamics.robot.choice import Law, position_laws
+from kane_dynamics.robot.late import moving_links
 from kane_dynamics.robot.magnitude import check_frictions, check_inertias, check_joints
-from kane_dynamics.robot.model import IDENTITY, ZERO, Inertia, Joint, Matrix, Robot, Vector
+from kane_dynamics.robot.model import IDENTITY, ZERO, Inertia, Joint, Link, Matrix, Robot, Vector
 from kane_dynamics.robot.rotation import (
     about_axis,
     add,
@@ -104,6 +105,36 @@ def whole_tree(robot: Robot) -> Tree:
     return _tree(robot, laws, "fixed")
 
 
+def with_late(
+    tree: Tree, robot: Robot, late: str | Iterable[str], payload: str | Iterable[str]
+) -> Tree:
+    """Return the tree without inertia that is to be given at run time.
+
+    Parameters
+    ----------
+    late : str or iterable of str
+        Links whose inertia is given at run time.
+    payload : str or iterable of str
+        Links that carry a body whose inertia is given at run time.
+
+    Raises
+    ------
+    ArgumentError
+        If one of them does not exist, does not move, or is there twice.
+    """
+    frames = dict(tree.frames)
+    own, attached = (moving_links(*e, frames) for e in (("late", late), ("payload", payload)))
+    if not own and not attached:
+        return tree
+    bare = [
+        replace(body, mass=0.0, first_moment=ZERO, second_moment=(ZERO, ZERO, ZERO))
+        for body in tree.bodies
+    ]
+    known = [link for link in robot.links if link.name not in own]
+    *bodies, _ = _with_inertias([*bare, STANDING], known, frames)
+    return replace(tree, bodies=tuple(bodies), late=own, payload=attached)
+
+
 def _tree(robot: Robot, laws: Mapping[str, Law], base: str) -> Tree:
     """Number coordinates and speeds, and merge links."""
     first: dict[str, tuple[int, int]] = {}
@@ -125,7 +156,7 @@ def _tree(robot: Robot, laws: Mapping[str, Law], base: str) -> Tree:
         tuple(name for name, _ in moving),
         tuple(coordinates),
         tuple(speeds),
-        ground,
+        ground=ground,
     )
 
 
@@ -208,12 +239,7 @@ class _Builder:
 
     def finished_bodies(self) -> list[Body]:
         """Return the bodies with the inertia of all their links; the last one is the ground."""
-        bodies = [*self.bodies, STANDING]
-        for link in self.robot.links:
-            frame = self.frames[link.name]
-            if link.inertia is not None:
-                bodies[frame.body] = _with_inertia(bodies[frame.body], link.inertia, frame)
-        return bodies
+        return _with_inertias([*self.bodies, STANDING], self.robot.links, self.frames)
 
 
 def _displaced(at: Frame, joint: Joint, position: float) -> Frame:
@@ -226,6 +252,16 @@ def _displaced(at: Frame, joint: Joint, position: float) -> Frame:
     turned = multiply(at.rotation, about_axis(joint.axis, position))
     along = rotate(at.rotation, scale(joint.pitch * position, joint.axis))
     return Frame(at.body, turned, add(at.translation, along))
+
+
+def _with_inertias(
+    bodies: list[Body], links: Iterable[Link], frames: Mapping[str, Frame]
+) -> list[Body]:
+    for link in links:
+        frame = frames[link.name]
+        if link.inertia is not None:
+            bodies[frame.body] = _with_inertia(bodies[frame.body], link.inertia, frame)
+    return bodies
 
 
 def _with_inertia(body: Body, inertia: Inertia, frame: Frame) -> Body:

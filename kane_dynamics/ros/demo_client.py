@@ -1,7 +1,7 @@
 """A client that plays a robot to the node, and prints what it receives.
 
 It publishes the joint states of an arm, commands a trajectory, asks for the equations of motion,
-and lets effort commands be enabled and fall silent. Started beside the node:
+and lets effort commands be enabled and trip. Started beside the node:
 
     python -m kane_dynamics.ros.main &
     python -m kane_dynamics.ros.demo_client urdf/stanford_arm.urdf
@@ -30,14 +30,14 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from kane_dynamics.ros.description import LATCHED
+from kane_dynamics.ros.robot.description import LATCHED
 from kane_dynamics_interfaces.srv import GetDynamics, Simulate
 
 NODE = "kane_dynamics"
 PATIENCE = 120.0
 STATE_PERIOD = 0.01
 
-_PLACES = np.array([[0.3], [0.8], [0.2]])  # of all joints at three points, rad or m
+_PLACES = np.array([[0.3], [0.45], [0.2]])  # of all joints at three points, rad or m
 
 
 class DemoClient(Node):
@@ -135,9 +135,12 @@ def show_trajectory(client: DemoClient) -> None:
     answers, torques = client.heard["torque_trajectory"], client.heard["torques"]
     client.commands.publish(command)
     client.until(lambda: answers, "the answer to a trajectory")
-    say("\nA trajectory on joint_trajectory, positions alone, comes back on ~/torque_trajectory:")
-    for point in answers[0].points:
-        say(f"  at {point.time_from_start.sec} s")
+    say("\nA trajectory on joint_trajectory, positions alone, comes back on ~/torque_trajectory,")
+    say(f"with efforts, as {len(answers[0].points)} points, the last of which holds the robot:")
+    given = [point.time_from_start for point in command.points]
+    *points, last = answers[0].points
+    for point in (*(point for point in points if point.time_from_start in given), last):
+        say(f"  at {seconds(point):.2f} s")
         for field in ("positions", "velocities", "accelerations", "effort"):
             say(row(f"  {field}", getattr(point, field)))
 
@@ -166,8 +169,7 @@ def show_simulation(client: DemoClient) -> None:
     answer = client.call(Simulate, "simulate", request)
     say("\nThe service ~/simulate tells what would happen if the joints were let go now:")
     for point in answer.motion.points:
-        time_of = point.time_from_start
-        say(row(f"at {time_of.sec + 1e-9 * time_of.nanosec:.1f} s", point.positions))
+        say(row(f"at {seconds(point):.1f} s", point.positions))
     say(f"  energy is conserved to {answer.checks.relative_energy_error:.0e}")
 
 
@@ -180,11 +182,16 @@ def show_effort_commands(client: DemoClient) -> None:
     client.until(lambda: len(heard) > 150, "effort commands")
     for k in (0, 50, 100, 150):
         say(row(f"command {k + 1}", heard[k].data))
-    say("Now the joint states stop coming, and the node falls silent by itself:")
+    say("Now the joint states stop coming, and the node brakes and holds by itself:")
     client.until(
         lambda: client.status["effort commands"].level != b"\x00", "the error", moving=False
     )
     say(f"  /diagnostics: {client.status['effort commands'].message}")
+
+
+def seconds(point: JointTrajectoryPoint) -> float:
+    """When a point is due, from the start of its trajectory."""
+    return float(point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec)
 
 
 def row(name: str, numbers: Iterable[float]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 
-from kane_dynamics.ros.topics import publish
+from kane_dynamics.ros.middleware.topics import publish
 
 if TYPE_CHECKING:
     from kane_dynamics.ros.node import DynamicsNode
@@ -21,13 +21,7 @@ Report = tuple[bytes, str, dict[str, str]]
 
 
 class Diagnostics:
-    """Publishes `/diagnostics`, also while time stands still.
-
-    Parameters
-    ----------
-    node : DynamicsNode
-        The node it reports about.
-    """
+    """Publishes `/diagnostics` about a node, also while time stands still."""
 
     def __init__(self, node: DynamicsNode) -> None:
         self._node = node
@@ -46,13 +40,12 @@ class Diagnostics:
         message = DiagnosticArray()
         message.header.stamp = node.get_clock().now().to_msg()
         robot = "" if node.model is None else node.model.dynamics.robot.name
-        for subject, report in (
+        for subject, (level, summary, values) in (
             ("model", self._model()),
             ("joint states", self._joint_states()),
             ("effort commands", self._effort_commands()),
             ("faults", self._faults()),
         ):
-            level, summary, values = report
             message.status.append(
                 DiagnosticStatus(
                     level=level,
@@ -66,7 +59,7 @@ class Diagnostics:
 
     def _model(self) -> Report:
         node = self._node
-        model, description = node.model, node.description
+        model, description = node.model, node.descriptions
         values = {} if model is None else model_values(node)
         if description.sentence:
             kept = "" if model is None else "; the model before it serves on"
@@ -125,3 +118,27 @@ def model_values(node: DynamicsNode) -> dict[str, str]:
         values[f"{name} mean compute time [us]"] = f"{1e6 * mean:.1f}"
         values[f"{name} longest compute time [us]"] = f"{1e6 * longest:.1f}"
     return values
+
+
+class Timing:
+    """Collects durations in s of computations."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._count, self._sum, self._longest = 0, 0.0, 0.0
+        self._before = (0.0, 0.0)
+
+    def add(self, seconds: float) -> None:
+        """Take one duration."""
+        self.total += 1
+        self._count += 1
+        self._sum += seconds
+        if seconds > self._longest:
+            self._longest = seconds
+
+    def read(self) -> tuple[float, float]:
+        """Mean and longest in s since the last reading; if there was none, those from before."""
+        if self._count:
+            self._before = (self._sum / self._count, self._longest)
+            self._count, self._sum, self._longest = 0, 0.0, 0.0
+        return self._before

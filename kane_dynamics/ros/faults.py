@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from kane_dynamics.errors import ArgumentError
 
 THROTTLE = 5.0
 """Seconds between two log entries of the same kind: of a cause, and alike but for numbers."""
@@ -37,35 +42,46 @@ class Unsafe(Fault):
     """A fault with which a robot must not be commanded on."""
 
 
-class Faults:
-    """Counts faults and logs them.
+@contextmanager
+def blamed_on(cause: str, what: str = "") -> Iterator[None]:
+    """Raise arguments that are wrong as a fault with that cause, and say what they are about."""
+    try:
+        yield
+    except (Fault, ArgumentError) as error:
+        said = str(error).partition("History: ")[2] or str(error)  # that is no word of messages
+        raise Fault(cause, f"{what}: {said}" if what else said) from None
 
-    Parameters
-    ----------
-    logger : rclpy logger
-    """
+
+def unforeseen(error: Exception) -> Fault:
+    """The fault that an exception is which no part of the node has foreseen."""
+    return Fault("internal error", f"{type(error).__name__}: {error}")
+
+
+class Faults:
+    """Counts faults of any thread, and logs them with the logger of a node."""
 
     def __init__(self, logger: Any) -> None:
         self._logger = logger
         self._logged: dict[str, dict[str, tuple[float, int]]] = {}
+        self._lock = threading.Lock()
         self.counts: Counter[str] = Counter()
         self.latest: Fault | None = None
 
     def record(self, fault: Fault) -> None:
         """Count a fault; log it, unless one of the same kind was logged just now."""
-        cause = fault.cause
-        self.counts[cause] += 1
-        self.latest = fault
-        now = time.monotonic()
-        kinds = self._logged.setdefault(cause, {})
-        kind = _kind(fault.sentence, kinds, now)
-        before, silent = kinds.get(kind, (-THROTTLE, 0))
-        if now - before < THROTTLE:
-            kinds[kind] = (before, silent + 1)
-            return
-        kinds[kind] = (now, 0)
+        with self._lock:
+            self.counts[fault.cause] += 1
+            self.latest = fault
+            now = time.monotonic()
+            kinds = self._logged.setdefault(fault.cause, {})
+            kind = _kind(fault.sentence, kinds, now)
+            before, silent = kinds.get(kind, (-THROTTLE, 0))
+            if now - before < THROTTLE:
+                kinds[kind] = (before, silent + 1)
+                return
+            kinds[kind] = (now, 0)
         more = f" ({silent} more of this kind since the last such message)" if silent else ""
-        self._logger.warning(f"{cause}: {fault.sentence}{more}")
+        self._logger.warning(f"{fault.cause}: {fault.sentence}{more}")
 
     @property
     def total(self) -> int:

@@ -60,7 +60,7 @@ class _Ending(threading.Thread):
         import rclpy
         from rclpy.signals import SignalHandlerOptions
 
-        from kane_dynamics.ros.middleware import make_room_for_large_answers
+        from kane_dynamics.ros.middleware.fast_dds import make_room_for_large_answers
 
         make_room_for_large_answers()
         with self._lock:
@@ -92,7 +92,7 @@ def _run(args: list[str] | None, ending: _Ending) -> int:
         import rclpy
 
         from kane_dynamics.errors import KaneDynamicsError
-        from kane_dynamics.ros.executor import PromptExecutor
+        from kane_dynamics.ros.middleware.executor import PromptExecutor
         from kane_dynamics.ros.node import DynamicsNode
     except ImportError as error:
         package = (error.name or "").partition(".")[0]

@@ -9,26 +9,26 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
-from kane_dynamics.ros.beside import Beside
-from kane_dynamics.ros.commands.effort_commands import EffortCommands
-from kane_dynamics.ros.control_clock import ControlClock
-from kane_dynamics.ros.description import Description
+from kane_dynamics.ros.commands.control_clock import ControlClock
+from kane_dynamics.ros.commands.effort_commands import REPLACED, EffortCommands
 from kane_dynamics.ros.diagnostics import Diagnostics
-from kane_dynamics.ros.faults import Fault, Faults, Unsafe
+from kane_dynamics.ros.faults import Fault, Faults, Unsafe, unforeseen
 from kane_dynamics.ros.gravity import GravityCompensation
-from kane_dynamics.ros.joint_states import JointStates
-from kane_dynamics.ros.log import forward_log
-from kane_dynamics.ros.model import Model
-from kane_dynamics.ros.parameters import Parameters, warn_of_unknown_parameters
-from kane_dynamics.ros.realtime import run_in_real_time
+from kane_dynamics.ros.middleware.beside import Beside
+from kane_dynamics.ros.middleware.log import forward_log
+from kane_dynamics.ros.middleware.realtime import run_in_real_time
+from kane_dynamics.ros.middleware.topics import subscribe
+from kane_dynamics.ros.parameters.declaration import Parameters, warn_of_unknown_parameters
+from kane_dynamics.ros.parameters.settings import Settings
+from kane_dynamics.ros.robot.description import Descriptions
+from kane_dynamics.ros.robot.model import Model
 from kane_dynamics.ros.services import Services
-from kane_dynamics.ros.settings import Settings
-from kane_dynamics.ros.silence import Silence
 from kane_dynamics.ros.simulate.simulating import Simulating
-from kane_dynamics.ros.topics import subscribe
+from kane_dynamics.ros.states.joint_states import JointStates
+from kane_dynamics.ros.states.silence import Silence
 from kane_dynamics.ros.trajectories.action import follow_joint_trajectory
 from kane_dynamics.ros.trajectories.following import Following
-from kane_dynamics.ros.trajectories.plans import Schedule
+from kane_dynamics.ros.trajectories.plans import Timetable
 
 # Best effort is what drivers of robots offer, and reliable ones serve it too. The depth bridges
 # moments in which the machine has no time for the node.
@@ -36,7 +36,10 @@ SENSOR = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class DynamicsNode(Node):
-    """Torques, gravity compensation and services of one robot."""
+    """Torques, gravity compensation and services of one robot.
+
+    Every part of it is given the node, and finds those that were made before it there.
+    """
 
     def __init__(self) -> None:
         super().__init__("kane_dynamics")
@@ -48,35 +51,25 @@ class DynamicsNode(Node):
         self._swap = self.create_guard_condition(self._serve_waiting)
         self.diagnostics: Diagnostics | None = None
         self.parameters = Parameters(self, self._parameters_changed)
-        parameters = self.parameters
-        run_in_real_time(self, parameters.values.realtime_priority)
-        faults = self.faults = Faults(self.get_logger())
-        states = self.states = JointStates()
-        clock = self.clock = ControlClock(self, self._clock_jumped)
-        schedule = self.schedule = Schedule()
-        self.gravity = GravityCompensation(self, parameters, faults)
-        self.commands = EffortCommands(
-            self, parameters, faults, states, clock, schedule, self._commands_changed
-        )
-        self.following = Following(self, parameters, faults, states, clock, schedule, self.commands)
-        self.action = follow_joint_trajectory(
-            self,
-            parameters,
-            faults,
-            self.following,
-            self.following.with_efforts,
-            self.following.holding,
-        )
+        run_in_real_time(self, self.parameters.values.realtime_priority)
+        self.faults = Faults(self.get_logger())
+        self.states = JointStates()
+        self.clock = ControlClock(self, self._clock_jumped)
+        self.timetable = Timetable()
+        self.gravity = GravityCompensation(self)
+        self.commands = EffortCommands(self)
+        self.following = Following(self)
+        self.action = follow_joint_trajectory(self)
         self.beside = Beside(self, self.failed)
-        self.answers = Services(self.beside, parameters, faults, states)
-        self.simulating = Simulating(self, self.beside, parameters, faults, states)
+        self.answers = Services(self)
+        self.simulating = Simulating(self)
         self.joint_states = subscribe(
-            self, JointState, "joint_states", self._joint_state_came, SENSOR, raw=True
+            self, JointState, "joint_states", self._joint_state_came, SENSOR
         )
         self.silence = Silence(self)
-        self.description = Description(self, parameters, faults, self._serve, self._report)
+        self.descriptions = Descriptions(self)
         self.diagnostics = Diagnostics(self)
-        clock.watch_jumps(parameters.values.state_timeout)
+        self.clock.watch_jumps(self.parameters.values.state_timeout)
         warn_of_unknown_parameters(self)
 
     def leave(self, seconds: float) -> None:
@@ -89,7 +82,7 @@ class DynamicsNode(Node):
         self._left.wait(seconds)
 
     def _leave(self) -> None:
-        if not self.commands.leave():
+        if not self.commands.leave("the node ends"):
             self._left.set()
 
     def destroy_node(self) -> None:
@@ -99,40 +92,37 @@ class DynamicsNode(Node):
 
     def failed(self, error: Exception) -> None:
         """Count and log an error that no part of the node has foreseen."""
-        fault = Fault("internal error", f"{type(error).__name__}: {error}")
+        fault = unforeseen(error)
         self.faults.record(fault)
-        self.commands.trip(f"internal error: {fault.sentence}")
+        self.commands.trip(f"{fault.cause}: {fault.sentence}")
 
     # ---------------------------------------------------------------------------- what is served
-    def _serve(self, model: Model) -> None:
+    def serve(self, model: Model) -> None:
         """Serve a new model from now on, or when the robot that is commanded has come to rest."""
         if self.commands.holds_back(model):
             self._waiting = model
             return
-        self._waiting = None
+        before, self._waiting = self.model, None
         with self.beside.swapping:
             self.model = model
             self.states.use(model)
-            self.gravity.use(model)
-            self.answers.use(model)
-            self.simulating.use(model)
+        self.gravity.use(model)
         self.commands.use(model)
-        self.following.use(model)
-        self.silence.use(model)
-        if self.action is not None:
-            self.action.use(model)
+        if before is not None and before.joint_names != model.joint_names:
+            self.following.drop(REPLACED)
+        self.silence.begin()
 
     def _serve_waiting(self) -> None:
         if self._waiting is not None:
-            self._serve(self._waiting)
+            self.serve(self._waiting)
 
-    def _commands_changed(self) -> None:
+    def commands_changed(self) -> None:
         """Tell what effort commands do now; a model may have waited for their end."""
         if self._ends and not self.commands.enabled:
             self._left.set()
         if self._waiting is not None and not self.commands.enabled:
             self._swap.trigger()  # not in the middle of a joint state
-        self._report()
+        self.report()
 
     # ------------------------------------------------------------------------------ what happens
     def _joint_state_came(
@@ -148,7 +138,7 @@ class DynamicsNode(Node):
             when = time.monotonic() if received is None else received
             if self.states.update(data, when) and self.states.complete:
                 self.commands.state_came(more)
-                self.gravity.compensate(self.states)
+                self.gravity.compensate()
         except Unsafe as fault:
             self.faults.record(fault)
             self.commands.doubt(fault.sentence)
@@ -159,7 +149,7 @@ class DynamicsNode(Node):
         if now.rate != before.rate:
             self.following.rate_changed()
         if now.robot_description != before.robot_description:
-            self.description.parameter_changed()
+            self.descriptions.parameter_changed()
         else:
             self.commands.parameters_changed()
 
@@ -167,6 +157,7 @@ class DynamicsNode(Node):
         self.commands.trip(sentence)
         self.following.drop(sentence)
 
-    def _report(self) -> None:
+    def report(self) -> None:
+        """Say on /diagnostics what is going on, once that has begun."""
         if self.diagnostics is not None:
             self.diagnostics.report()

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from builtin_interfaces.msg import Time
-from sensor_msgs.msg import JointState
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.errors import KaneDynamicsError
-from kane_dynamics.ros.arrays import message_array
-from kane_dynamics.ros.beside import Beside, snapshot
-from kane_dynamics.ros.faults import Fault, Faults
-from kane_dynamics.ros.joint_states import JointStates
-from kane_dynamics.ros.limits import beyond_limits, within_limits
-from kane_dynamics.ros.model import NO_MODEL, Array, Model
-from kane_dynamics.ros.parameters import Parameters
-from kane_dynamics.ros.requested_states import (
+from kane_dynamics.ros.faults import Fault
+from kane_dynamics.ros.messages.arrays import message_array
+from kane_dynamics.ros.messages.stamps import stamp_of
+from kane_dynamics.ros.robot.limits import beyond_limits, within_limits
+from kane_dynamics.ros.robot.model import NO_MODEL, Model
+from kane_dynamics.ros.simulate.inputs import wrenches_asked_for
+from kane_dynamics.ros.states.requested_states import (
     base_coordinates,
     base_speeds,
     is_current,
@@ -24,65 +23,39 @@ from kane_dynamics.ros.requested_states import (
     link_asked_for,
     pose_message,
 )
-from kane_dynamics.ros.simulate.inputs import wrenches_asked_for
-from kane_dynamics.ros.stamps import stamp_of
 from kane_dynamics.ros.trajectories.plans import among_others
 from kane_dynamics.ros.trajectories.points import Points, fill_points, read_points
-from kane_dynamics.simulation.trajectory import Sample, trajectory_through
+from kane_dynamics.simulation.trajectory import Sample
 from kane_dynamics_interfaces.srv import GetDynamics, InverseDynamics
+
+if TYPE_CHECKING:
+    from kane_dynamics.ros.node import DynamicsNode
 
 CAUSE = "services"
 
 
 class Services:
-    """Serves `~/inverse_dynamics` and `~/get_dynamics`.
+    """Serves `~/inverse_dynamics` and `~/get_dynamics`."""
 
-    Parameters
-    ----------
-    beside : Beside
-    parameters : Parameters
-    faults : Faults
-    states : JointStates
-    """
-
-    def __init__(
-        self, beside: Beside, parameters: Parameters, faults: Faults, states: JointStates
-    ) -> None:
-        self._beside, self._parameters, self._latest = beside, parameters, states
-        self._faults = beside.faults(faults)
-        self._states = states
-        self._model: Model | None = None
-        beside.create_service(InverseDynamics, "~/inverse_dynamics", self._inverse_dynamics)
-        beside.create_service(GetDynamics, "~/get_dynamics", self._get_dynamics)
-
-    def use(self, model: Model) -> None:
-        """Serve another model."""
-        self._model = model
-
-    def _inverse_dynamics(
-        self, request: InverseDynamics.Request, response: InverseDynamics.Response
-    ) -> InverseDynamics.Response:
-        return self._answer(self._torques, request, response)
-
-    def _get_dynamics(
-        self, request: GetDynamics.Request, response: GetDynamics.Response
-    ) -> GetDynamics.Response:
-        return self._answer(self._equations, request, response)
+    def __init__(self, node: DynamicsNode) -> None:
+        self._node = node
+        for kind, name, serve in (
+            (InverseDynamics, "~/inverse_dynamics", self._torques),
+            (GetDynamics, "~/get_dynamics", self._equations),
+        ):
+            node.beside.create_service(kind, name, partial(self._answer, serve))
 
     def _answer(self, serve: Any, request: Any, response: Any) -> Any:
         """The response with what was asked for, or with what was wrong."""
-        with self._beside.swapping:
-            model, self._states = self._model, snapshot(self._latest)
+        with self._node.beside.swapping:
+            model, self._states = self._node.model, self._node.states.snapshot()
         try:
             if model is None:
                 raise Fault(CAUSE, NO_MODEL)
             serve(model, request, response)
             response.success = True
-        except Fault as fault:
-            self._faults.record(Fault(CAUSE, fault.sentence))
-            response.success, response.message = False, fault.sentence
-        except KaneDynamicsError as error:
-            self._faults.record(Fault(CAUSE, str(error)))
+        except (Fault, KaneDynamicsError) as error:
+            self._node.faults.record(Fault(CAUSE, str(error)))
             response.success, response.message = False, str(error)
         return response
 
@@ -90,26 +63,25 @@ class Services:
     def _torques(
         self, model: Model, request: InverseDynamics.Request, response: InverseDynamics.Response
     ) -> None:
-        trajectory, settings = request.trajectory, self._parameters.values
+        trajectory, settings = request.trajectory, self._node.parameters.values
         if not trajectory.joint_names:
             trajectory.joint_names = list(model.joint_names)
         points = read_points(trajectory, model, settings.max_trajectory_points)
-        filled = _filled(points)
-        state = among_others(filled.state, points.joints, self._held(model, points.joints))
+        part, origins = _filled(points)
+        state = among_others(part, points.joints, self._held(model, points.joints))
         wanted = model.efforts(*state) - self._pushed(model, request, points, state)
-        efforts = within_limits(wanted, model, settings.limits, self._faults)
+        efforts = within_limits(wanted, model, settings.limits, self._node.faults)
         some = [x[:, points.joints] for x in (state.velocities, state.accelerations, efforts)]
         fill_points(trajectory.points, *some)
         response.trajectory = trajectory
-        response.velocities_from = filled.velocities_from
-        response.accelerations_from = filled.accelerations_from
+        response.velocities_from, response.accelerations_from = origins
         response.message = beyond_limits(wanted, model)
 
     def _pushed(
         self, model: Model, request: InverseDynamics.Request, points: Points, state: Sample
     ) -> Array | float:
         """Efforts (N, n) at the joints of the wrenches that act during the motion."""
-        most = self._parameters.values.max_trajectory_points
+        most = self._node.parameters.values.max_trajectory_points
         histories = wrenches_asked_for(request.external_wrenches, model, most)
         if not histories:
             return 0.0
@@ -135,8 +107,10 @@ class Services:
     def _equations(
         self, model: Model, request: GetDynamics.Request, response: GetDynamics.Response
     ) -> None:
-        positions, velocities, stamp = self._state(model, request.state)
-        dynamics = model.dynamics
+        asked, states, dynamics = request.state, self._states, model.dynamics
+        positions, velocities = joint_state_asked_for(
+            "state", asked, model, states.positions, states.velocities
+        )
         q = model.coordinates(positions, base_coordinates(request.base_pose))
         u = model.speeds(velocities, base_speeds(request.base_twist))
         energy = dynamics.energy(q, u)
@@ -146,7 +120,8 @@ class Services:
         response.gravity = message_array(dynamics.gravity(q))
         response.kinetic_energy = float(energy.kinetic)
         response.potential_energy = float(energy.potential)
-        response.state.header.stamp = stamp
+        latest = stamp_of(int(states.stamps.max(initial=0)))
+        response.state.header.stamp = latest if is_current(asked) else asked.header.stamp
         response.state.name = response.joint_names
         response.state.position = message_array(positions)
         response.state.velocity = message_array(velocities)
@@ -155,30 +130,16 @@ class Services:
             response.link_pose = pose_message(dynamics.pose(link, q))
             response.jacobian = message_array(dynamics.jacobian(link, q))
 
-    def _state(self, model: Model, asked: JointState) -> tuple[Array, Array, Time]:
-        """Positions, velocities and stamp of the state that a request asks for."""
-        states = self._states
-        positions, velocities = joint_state_asked_for(
-            "state", asked, model, states.positions, states.velocities
-        )
-        latest = int(states.stamps.max(initial=0))
-        return positions, velocities, stamp_of(latest) if is_current(asked) else asked.header.stamp
 
+def _filled(points: Points) -> tuple[Sample, tuple[str, str]]:
+    """The points with velocities and accelerations, and how these were obtained.
 
-class _Filled(NamedTuple):
-    """Points with velocities and accelerations, and how these were obtained."""
-
-    state: Sample
-    velocities_from: str
-    accelerations_from: str
-
-
-def _filled(points: Points) -> _Filled:
-    """The points with velocities and accelerations, which do not need times if they are there."""
+    They do not need times if all is there.
+    """
     given, filled = InverseDynamics.Response.GIVEN, InverseDynamics.Response.SPLINE
     p, v, a = points.positions, points.velocities, points.accelerations
     if v is not None and a is not None and points.complete:
-        return _Filled(Sample(p, v, a), given, given)
+        return Sample(p, v, a), (given, given)
     state = None
     if a is None and (v is None or not np.isnan(v).any()):
         from kane_dynamics.simulation.smoothing import smoothed  # the node starts sooner without
@@ -187,7 +148,7 @@ def _filled(points: Points) -> _Filled:
     if state is not None:
         filled = InverseDynamics.Response.SMOOTHED
     else:
-        motion = trajectory_through(points.times, p, v, a, joint_names=points.names)
+        motion = points.motion()
         state = Sample(motion.positions, motion.velocities, motion.accelerations)
-    origins = (given if x is not None and not np.isnan(x).any() else filled for x in (v, a))
-    return _Filled(state, *origins)
+    v_from, a_from = (given if x is not None and not np.isnan(x).any() else filled for x in (v, a))
+    return state, (v_from, a_from)

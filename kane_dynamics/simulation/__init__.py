@@ -1,7 +1,8 @@
-"""Motions of a robot over time: reference trajectories, and what the robot does.
+"""Motions of a mechanism over time: reference trajectories, and what the mechanism does.
 
-Begin with `simulate`, which computes what has been asked for (`problem`) with fixed steps in
-compiled code (`compiled`, or `fixed` without a compiler) or with `adaptive` ones, and returns a
-`motion`. `inputs` are what can drive the robot, `modes` how joints stick and meet their stops,
-`checks` how far the motion can be trusted; `trajectory` makes motions through given points.
+Begin with `request`, which says what may be asked for, and `simulate`, which computes it for the
+functions of any equations. `rates` makes the right-hand side and the events of `inputs` (what
+drives it) and `constraints` (friction and stops); `loop.c`, or `run` and `loop` without a compiler,
+goes through time with fixed steps, `adaptive` with others. A `motion` comes out: `checks` say how
+far it can be trusted, `balance` where it has diverged. `trajectory` makes motions through points.
 """

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.integrate import DOP853, Radau
 
 from kane_dynamics.arrays import Array
-from kane_dynamics.simulation.bounds import refuse_unreasonable
-from kane_dynamics.simulation.constants import AT_ONCE
-from kane_dynamics.simulation.drive import STUCK
-from kane_dynamics.simulation.loop import Loop
-from kane_dynamics.simulation.modes import (
-    change_modes,
-    find_end,
-    find_excursion,
-    outlived,
-    settle,
-)
+from kane_dynamics.kane.equations import rated_coordinates
 from kane_dynamics.simulation.problem import Problem
-from kane_dynamics.simulation.rates import State, rates_at
-from kane_dynamics.simulation.status import Ended, Outcome, Status
+from kane_dynamics.simulation.run import AT_ONCE, Run, refuse_unreasonable
+from kane_dynamics.simulation.status import Ended, Status
 from kane_dynamics.simulation.watch import Watch
 
 LOOKS = 8
@@ -38,17 +29,14 @@ MOST_REFINED_STEPS = 1000
 DIFFERENCE = 1.5e-8
 """Difference by which partial derivatives are estimated, relative to what is larger than one."""
 
+CREEP = 1e-3
+"""Share of the tolerance, in rad/s or m/s, below which a speed that decreases is none."""
+
 LARGEST_ROW_OF_CHANGES = 1000
 """Changes of mode with next to no progress in time that are taken for a fault."""
 
 
-def integrate(problem: Problem, watch: Watch) -> Outcome:
-    """Simulate with adaptive step."""
-    with np.errstate(all="ignore"):
-        return _AdaptiveSteps(problem, watch).outcome()
-
-
-class _AdaptiveSteps(Loop):
+class AdaptiveSteps(Run):
     """One solver after the other."""
 
     _next_step: float | None = None
@@ -56,51 +44,59 @@ class _AdaptiveSteps(Loop):
 
     def __init__(self, problem: Problem, watch: Watch) -> None:
         super().__init__(problem, watch)
-        self._stuck_at = np.full(len(problem.u), np.nan)
+        self._stuck_at = np.full(self.layout.m, np.nan)
+        rated = rated_coordinates(problem.equations)
+        self._coordinates = np.array([rated[row] or 0 for row in self.rows], np.int64)
 
     def run_all(self) -> None:
-        for begin, end in zip(self.problem.breaks[:-1], self.problem.breaks[1:]):
-            self.run.middle = float(begin + end) / 2
-            standing = 0
+        duration, breaks = self.problem.request.duration, self.problem.breaks.tolist()
+        for begin, end in itertools.pairwise(breaks):
+            self.middle, standing = (begin + end) / 2, 0
             while self.t < end:
                 before = self.t
-                self._piece(float(end))
-                progress = self.t - before > AT_ONCE * self.problem.duration
-                standing = 0 if progress else standing + 1
+                self._piece(end)
+                standing = 0 if self.t - before > AT_ONCE * duration else standing + 1
                 if standing > LARGEST_ROW_OF_CHANGES:
                     raise Ended(Status.DIVERGED)
-        self.run.middle = self.t
-        self.recording.write_last(self.t, self.x, settle(self.run, self.t, self.x))
+        self.middle = self.t
+        self.recording.write_last(self.t, self.x, self.settle(self.t, self.x))
 
     # ------------------------------------------------------------------------- one solver's piece
     def _piece(self, end: float) -> None:
         """Go on until the modes change, or to the end."""
-        self.run.pinned[:] = False
-        k = settle(self.run, self.t, self.x)
-        self.recording.write(self.t, self.x, k, self.recording.due(self.t))
-        solver = self._solver(self.t, self._flat(self.x), end, 1.0, self._next_step)
+        self.pinned[:] = False
+        k = self.settle(self.t, self.x)
+        if self.recording.due(self.t):
+            self.recording.write(self.t, self.x, k)
+        self.look(self.t, self.x, k)
+        solver = self._solver(self.t, self.x, end, 1.0, self._next_step)
         while solver.status == "running":
             self._step(solver)
             self._next_step = solver.h_abs
             dense = solver.dense_output()
-            change = self._change(solver, dense)
-            self.t = solver.t if change is None else change[0]
-            self._write_rows_before(self.t, dense)
-            self.x = self._state(solver.y) if change is None else change[1]
-            refuse_unreasonable(self.x.q, self.x.u)
-            k = rates_at(self.run, self.t, self.x)
-            self.recording.write(self.t, self.x, k, counts=False)
-            self.look()
-            if change is not None:
-                if change[2] >= 0:
-                    self.recording.write_last(self.t, self.x, k)
-                    raise Ended(Status.LIMIT_REACHED, change[2])
-                self.x = self._changed(self.x)
+            change = self._change(solver, dense, k)
+            t, x, final = (solver.t, self._state(solver.y), -1) if change is None else change
+            self._write_rows_before(t, dense)
+            self._refuse_unreasonable(x)
+            self.t, self.x, k = t, x, self.evaluate(t, x)
+            self.look(t, x, k)
+            if final >= 0:
+                self.recording.write_last(t, x, k)
+                raise Ended(Status.LIMIT_REACHED, final)
+            g, rests = k[self.layout.g], self._creeps(k)
+            if change is not None or rests.any():
+                g[rests] = -1.0
+                self._changed(k)
                 return
+
+    def _creeps(self, k: Array) -> Any:
+        """What slides so slowly, and ever more slowly, that nothing is left for it but to rest."""
+        slow = k[self.layout.g] < CREEP * self.problem.request.tolerance
+        return self.limited & ~self.stuck & slow & (k[self.layout.gdot] < 0.0)
 
     def _step(self, solver: Any) -> None:
         t, y = solver.t, solver.y
-        if self.steps == self.problem.max_steps:
+        if self.steps == self.problem.request.max_steps:
             raise Ended(Status.EXHAUSTED)
         try:
             solver.step()
@@ -129,85 +125,70 @@ class _AdaptiveSteps(Loop):
             self.local_error = max(self.local_error, float(error))
 
     # ----------------------------------------------------------------------------- changes of modes
-    def _changed(self, x: State) -> State:
-        """The state after modes have ended.
+    def _changed(self, k: Array) -> None:
+        """Go on after modes have ended.
 
-        A joint that sticks where it has stuck before was let go by no more than the error of its
+        What is held where it has been held before was let go by no more than the error of its
         position, which a stiff stop or controller turns into a force. From then on it must be
         pushed harder, twice as hard each time, until it moves further than the tolerance.
         """
-        run = self.run
-        slid = run.modes != STUCK
-        x = change_modes(run, x, False)
-        stuck = slid & (run.modes == STUCK)
-        if not stuck.any():
-            return x
-        q = x.q[run.plant.coordinate]
-        again = np.abs(q - self._stuck_at) <= self.problem.tolerance * np.maximum(1.0, np.abs(q))
-        excess = np.abs(rates_at(run, self.t, x).hold) - run.plant.friction
-        harder = np.where(again, 2.0 * np.maximum(excess, run.margin), 0.0)
-        run.margin = np.where(stuck, harder, run.margin)
-        self._stuck_at = np.where(stuck & ~again, q, self._stuck_at)
-        return x
+        held = self.stuck
+        self.x = self.change(self.x, k, False)
+        now = self.stuck & ~held
+        if not now.any():
+            return
+        q = self.x[self._coordinates]
+        tolerance = self.problem.request.tolerance * np.maximum(1.0, np.abs(q))
+        again = np.abs(q - self._stuck_at) <= tolerance
+        pushed = self.evaluate(self.t, self.x)[self.layout.gdot.stop :]
+        excess = np.maximum(np.abs(pushed) - self.limits, self.margin)
+        self.margin = np.where(now, np.where(again, 2.0 * excess, 0.0), self.margin)
+        self._stuck_at = np.where(now & ~again, q, self._stuck_at)
 
-    def _change(self, solver: Any, dense: Any) -> tuple[float, State, int] | None:
-        """Time and state of the first end of a mode in a step, and the joint beyond a limit."""
-        if not self.run.changes:
+    def _change(self, solver: Any, dense: Any, k: Array) -> tuple[float, Array, int] | None:
+        """Time and state of the first end of a mode in a step, and what then ends the motion."""
+        if not self.layout.m:
             return None
         times = np.linspace(solver.t_old, solver.t, LOOKS + 1).tolist()
-        x = self._state(dense(times[0]))
         for begin, end in itertools.pairwise(times):
-            y = self._state(dense(end))
-            if outlived(self.run, end, y):
-                return self._end_of_mode(begin, end, dense)
-            turn = self._excursion(begin, end, x, y, dense)
-            if turn is not None:
-                return self._end_of_mode(begin, begin + turn, dense)
-            x = y
+            after = partial(self._dense_state, dense, begin)
+            h, there = end - begin, self.evaluate(end, after(end - begin))
+            turn = h if self.worst(there) < 0.0 else self.excursion(h, k, there)
+            last = there if turn == h else self.evaluate(begin + turn, after(turn))
+            if self.worst(last) < 0.0:
+                s, x, _, final = self.find_end(begin, turn, k, last, after)
+                return begin + s, x, final
+            k = there
         return None
-
-    def _excursion(self, begin: float, end: float, x: State, y: State, dense: Any) -> float | None:
-        def after(h: float) -> State:
-            return self._state(dense(begin + h))
-
-        return find_excursion(self.run, begin, end - begin, x, y, after)
-
-    def _end_of_mode(self, begin: float, end: float, dense: Any) -> tuple[float, State, int]:
-        def after(h: float) -> State:
-            return self._state(dense(begin + h))
-
-        h, x, forbidden = find_end(self.run, begin, end - begin, after)
-        return begin + h, x, forbidden
 
     def _write_rows_before(self, end: float, dense: Any) -> None:
         while self.recording.due_before(end):
             t = self.recording.next_time()
             x = self._state(dense(t))
-            refuse_unreasonable(x.q, x.u)
-            self.recording.write(t, x, rates_at(self.run, t, x), counts=True)
+            self._refuse_unreasonable(x)
+            self.recording.write(t, x, self.evaluate(t, x))
 
     # ------------------------------------------------------------------- states as SciPy sees them
     def _solver(self, t: float, y: Array, end: float, share: float, first: float | None) -> Any:
-        tolerance = max(share * self.problem.tolerance, 1e-13)
+        tolerance = max(share * self.problem.request.tolerance, 1e-13)
         options = {"rtol": tolerance, "atol": tolerance}
         if first is not None:
             options["first_step"] = min(first, end - t)
-        if self.problem.method == "radau":
+        if self.problem.request.method == "radau":
             return Radau(self._derivative, t, y, end, jac=self._jacobian, **options)
         return DOP853(self._derivative, t, y, end, **options)
 
     def _derivative(self, t: float, y: Array) -> Array:
-        if self.watch.cancelled():  # also within a step, which may take long
+        if self.watch is not None and self.watch.cancelled():  # a step may take long
             raise Ended(Status.CANCELLED)
         x = self._state(y)
         try:
-            refuse_unreasonable(x.q, x.u)
-            k = rates_at(self.run, t, x)
+            self._refuse_unreasonable(x)
+            return self.evaluate(t, x)[: self.layout.state]
         except Ended as end:
             if end.status != Status.DIVERGED:
                 raise
             return np.full(len(y), np.nan)  # the solver then tries a shorter step
-        return np.concatenate([self.run.plant.coordinate_rates(x.q, x.u), k.udot, [k.power]])
 
     def _jacobian(self, t: float, y: Array) -> Array:
         """Partial derivatives of the rates, a column for each entry of y.
@@ -223,9 +204,11 @@ class _AdaptiveSteps(Loop):
             jacobian[:, k] = (self._derivative(t, moved) - rates) / (moved[k] - y[k])
         return jacobian
 
-    def _flat(self, x: State) -> Array:
-        return np.concatenate([x.q, x.u, [x.work]])
+    def _dense_state(self, dense: Any, begin: float, h: float) -> Array:
+        return self._state(dense(begin + h))
 
-    def _state(self, y: Array) -> State:
-        nq, n = len(self.problem.q), len(self.problem.u)
-        return State(self.run.plant.normalized(y[:nq]), y[nq : nq + n], float(y[-1]))
+    def _state(self, y: Array) -> Array:
+        return self.problem.normalized(y.copy())
+
+    def _refuse_unreasonable(self, x: Array) -> None:
+        refuse_unreasonable(x[self.layout.qdot], x[self.layout.udot])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kane_dynamics.arrays import Array
-from kane_dynamics.robot.tree import GROUND, Body
-from kane_dynamics.simulation.plant import Plant
+from kane_dynamics.codegen.functions import Functions
+from kane_dynamics.simulation.rates import evaluated
 
 if TYPE_CHECKING:
     from kane_dynamics.simulation.motion import Motion
@@ -21,9 +21,6 @@ SLOW = 1e-6
 
 ROUNDING = 1e-9
 """Share of an energy within which changes are not told from rounding."""
-
-PARALLEL = 1e-12
-AXES = "xyz"
 
 
 @dataclass(frozen=True)
@@ -57,31 +54,41 @@ class Checks:
     momentum_errors: Mapping[str, float]
 
 
-def energy_at_rest(plant: Plant, q: Array, potential: Array) -> float:
-    """Energy that a robot may seem to exchange when it does not move, J: q (nq,) is its start."""
-    tree = plant.dynamics.tree
-    weight = sum(body.mass for body in tree.bodies) * np.linalg.norm(plant.dynamics.gravity_vector)
-    height = np.abs(potential).max() + weight * 1.0  # m
-    inertia = np.trace(plant.dynamics.mass_matrix(q))
+def energy_at_rest(functions: Functions, potential: Array, **start: Array) -> float:
+    """Energy that a mechanism may seem to exchange when it does not move, J.
+
+    Parameters
+    ----------
+    functions : Functions
+    potential : array (K,)
+        Its potential energies.
+    **start
+        Inputs of its functions at the start.
+    """
+    bias = evaluated(functions, "bias", **{**start, "u": np.zeros_like(start["u"])})
+    height = np.abs(potential).max() + np.abs(bias).sum() * 1.0  # m or rad
+    inertia = np.trace(evaluated(functions, "mass_matrix", **start))
     return float(0.5 * SLOW**2 * inertia + ROUNDING * height)
 
 
-def checks_of(motion: Motion, plant: Plant, local_error: float) -> Checks:
+def checks_of(motion: Motion, local_error: float) -> Checks:
     """Compute the checks of a motion."""
+    functions = motion._functions
     energy = motion.kinetic + motion.potential
     energy_error = float(np.abs(energy - energy[0] - motion.work).max())
     scale = max(
         np.max(motion.kinetic),
         np.ptp(motion.potential),
         np.ptp(motion.work),
-        energy_at_rest(plant, motion.q[0], motion.potential),
+        energy_at_rest(functions, motion.potential, **motion.given(0)),
     )
     force = motion.tau + motion.other_forces
-    asked = plant.dynamics.inverse_dynamics(motion.q, motion.u, motion.udot)
-    errors = {
-        name: float(np.abs(values - values[0]).max())
-        for name, values in _conserved(motion, plant, force)
-    }
+    asked = motion.evaluated("inverse_dynamics")
+    forced = [bool(column.any()) for column in force.T]
+    errors = {}
+    for name, program, output in functions.equations.conserved(forced):
+        values = motion.evaluated(program)[:, output]
+        errors[name] = float(np.abs(values - values[0]).max())
     return Checks(
         energy_error=energy_error,
         relative_energy_error=energy_error / float(scale),
@@ -89,45 +96,3 @@ def checks_of(motion: Motion, plant: Plant, local_error: float) -> Checks:
         round_trip_error=float(np.abs(asked - force).max()),
         momentum_errors=errors,
     )
-
-
-def _conserved(motion: Motion, plant: Plant, force: Array) -> Iterator[tuple[str, Array]]:
-    """Names and values (K,) of momenta that nothing acts on."""
-    tree, gravity = plant.dynamics.tree, np.array(plant.dynamics.gravity_vector)
-    rooted = [body for body in tree.bodies if body.parent == GROUND]
-    if len(rooted) == 1 and rooted[0].kind == "floating":
-        if not force[:, rooted[0].speed : rooted[0].speed + 6].any():
-            yield from _conserved_of_whole(motion, plant, gravity)
-        return
-    for body in rooted:
-        shared = sum(other.speed == body.speed for other in tree.bodies) > 1
-        if (
-            body.kind not in ("revolute", "prismatic")
-            or shared
-            or not _is_free(body, plant, gravity, force)
-        ):
-            continue
-        # the generalized momentum of a joint on the ground: its coordinate is cyclic
-        rows = plant.dynamics.mass_matrix(motion.q)[:, body.speed]
-        name = tree.speed_names[body.speed]
-        yield f"momentum of joint '{name}'", np.einsum("ki,ki->k", rows, motion.u)
-
-
-def _conserved_of_whole(
-    motion: Motion, plant: Plant, gravity: Array
-) -> Iterator[tuple[str, Array]]:
-    linear, angular = plant.dynamics.momentum(motion.q, motion.u)
-    for k, axis in enumerate(AXES):
-        if gravity[k] == 0.0:
-            yield f"linear momentum along {axis}", linear[:, k]
-        if not np.delete(gravity, k).any():
-            yield f"angular momentum about {axis}", angular[:, k]
-
-
-def _is_free(body: Body, plant: Plant, gravity: Array, force: Array) -> bool:
-    """Whether nothing acts along a joint on the ground: no force, no damping, no weight."""
-    if force[:, body.speed].any() or plant.damping[body.speed]:
-        return False
-    axis = np.array(body.rotation) @ np.array(body.axis)
-    along = np.cross(axis, gravity) if body.kind == "revolute" else axis @ gravity
-    return bool(np.abs(along).max() <= PARALLEL * max(np.abs(gravity).max(), 1.0))

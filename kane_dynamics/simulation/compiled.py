@@ -3,66 +3,160 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import time
 from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kane_dynamics.arrays import Array
-from kane_dynamics.simulation import integrator
-from kane_dynamics.simulation.drive import ControlDrive, Drive, FunctionDrive, HistoryDrive
-from kane_dynamics.simulation.fixed import error_stride
-from kane_dynamics.simulation.history import History
-from kane_dynamics.simulation.integrator import HistoryStruct, ReferenceStruct, RunStruct
+from kane_dynamics.codegen.address import source_address
+from kane_dynamics.simulation import constraints, loop, problem, run
+from kane_dynamics.simulation.balance import Judge
+from kane_dynamics.simulation.history import Table
+from kane_dynamics.simulation.inputs import AskedTorque
 from kane_dynamics.simulation.problem import Problem
-from kane_dynamics.simulation.rates import initial_modes, initial_stops
-from kane_dynamics.simulation.status import Ended, InputFault, Outcome, Status
+from kane_dynamics.simulation.recording import COLUMNS, Outcome, Recording
+from kane_dynamics.simulation.status import Ended, InputFault, Status
 from kane_dynamics.simulation.watch import TURN, Watch
 
+INTEGER, REAL, POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 
-def integrate(problem: Problem, watch: Watch) -> Outcome:
-    """Simulate with fixed step.
+CALL = ctypes.cast(ctypes.pythonapi.PyObject_CallNoArgs, POINTER).value
+RELEASE = ctypes.cast(ctypes.pythonapi.Py_DecRef, POINTER).value
+
+FLAGS = ("-O2", "-fno-tree-vectorize")
+"""Of the compiler: what kernels write number by number is read so, too, which is faster."""
+
+CONSTANTS = {
+    run: ("HALVINGS", "AT_ONCE"),
+    loop: ("WORSE", "DOUBT", "SLOW"),
+    problem: ("SAME_TIME", "LARGEST_SPEED", "LARGEST_COORDINATE"),
+    constraints: ("PARTS_AT_STOPS",),
+}
+"""Numbers that loop.c gets when it is compiled, and where they stand."""
+
+
+def _fields(kind: Any, names: str) -> tuple[tuple[str, Any], ...]:
+    return tuple((name, kind) for name in names.split())
+
+
+class TableStruct(ctypes.Structure):
+    """``Table`` of loop.c."""
+
+    _fields_ = (
+        *_fields(INTEGER, "count width terms span"),
+        *_fields(POINTER, "begins coefficients values"),
+    )
+
+
+class RunStruct(ctypes.Structure):
+    """``Run`` of loop.c."""
+
+    _fields_ = (
+        *_fields(INTEGER, "n nq m state quaternion_count table_count"),
+        *_fields(POINTER, "rates held coordinate_rates rates_in short_in"),
+        *_fields(POINTER, "quaternions kinds rows limits modes pinned is_held free tables"),
+        *_fields(POINTER, "call release"),
+        ("callable", ctypes.py_object),
+        ("asked", POINTER),
+        *_fields(INTEGER, "euler break_count row_count error_stride"),
+        *_fields(REAL, "step same_time"),
+        *_fields(POINTER, "breaks row_times"),
+        *_fields(POINTER, " ".join(f"{name}_column" for name in COLUMNS)),
+        ("rows_done", INTEGER),
+        *_fields(REAL, "local_error roughest"),
+        *_fields(INTEGER, "status culprit span step_in_span steps_done stuck known changes"),
+        *_fields(REAL, "t last_t now middle"),
+        *_fields(POINTER, "x k y ky stage half finer k2 k3 k4 trial factor right"),
+    )
+
+
+def source() -> str:
+    """The text of loop.c, with the constants of Python."""
+    names = [(name, getattr(home, name)) for home, names in CONSTANTS.items() for name in names]
+    text = Path(__file__).with_name("loop.c").read_text(encoding="utf-8")
+    return "".join(f"#define {name} {value!r}\n" for name, value in names) + text
+
+
+@lru_cache(maxsize=4)
+def _loop_function(cache: bool | str, locked: bool) -> Callable[..., int]:
+    """``kane_loop`` of loop.c.
+
+    Parameters
+    ----------
+    cache : bool or str
+        As in `kane_dynamics.load`.
+    locked : bool
+        Whether it keeps Python's lock, as it must to call Python; it then raises what that raises.
 
     Raises
     ------
     CompileError
         If there is no compiler that works.
     """
-    run = _CompiledRun(problem)
-    status = run.advance(1)
-    steps = 100
-    while status == Status.RUNNING:
-        begin = time.perf_counter()
-        status = run.advance(steps)
-        taken = time.perf_counter() - begin
-        steps = max(1, min(4 * steps, int(steps * TURN / max(taken, 1e-6))))
-        if status == Status.RUNNING and watch.due() and watch.stops(run.latest):
-            status = Status.CANCELLED
-    return run.outcome(status)
+    address = source_address(source(), "kane_loop", FLAGS, "loop.c", cache)
+    kind = ctypes.PYFUNCTYPE if locked else ctypes.CFUNCTYPE
+    function = kind(INTEGER, ctypes.POINTER(RunStruct), INTEGER)(address)
+    if function(None, 0) != ctypes.sizeof(RunStruct):
+        raise AssertionError("loop.c and compiled.py describe different runs")
+    return function
 
 
-class _CompiledRun:
-    """A run in the memory of compiled code, which must not move while it lasts."""
+class CompiledSteps:
+    """A run in the memory of compiled code, which must not move while it lasts.
 
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
+    Raises
+    ------
+    CompileError
+        If there is no compiler that works.
+    """
+
+    def __init__(self, problem: Problem, watch: Watch, judge: Judge) -> None:
+        self._problem, self._watch, self._judge = problem, watch, judge
         self._kept: list[Any] = []
         self._fault = ""
-        asks = isinstance(problem.drive, FunctionDrive)
-        self._integrate = integrator.integrate_function(problem.plant.dynamics.cache, locked=asks)
+        asks = isinstance(problem.rates.input, AskedTorque)
+        cache = problem.rates.functions.cache
+        self._loop = _loop_function(cache if isinstance(cache, bool) else os.fspath(cache), asks)
+        self._recording = Recording(problem)
         self._run = RunStruct()
-        self._rows = np.empty((len(problem.row_times) + 1, problem.row_width))
-        self._describe_robot()
-        self._describe_input(problem.drive)
-        self._describe_wrenches()
+        self._describe_mechanism()
+        self._describe_inputs()
         self._describe_time()
+        self._lay_out()
 
-    def advance(self, steps: int) -> Status:
+    def outcome(self) -> Outcome:
+        """Simulate."""
+        status, steps = self._advance(1), 100
+        while status == Status.RUNNING:
+            begin, before = time.perf_counter(), self._run.steps_done
+            status = self._advance(steps)
+            rate = (self._run.steps_done - before) / max(time.perf_counter() - begin, 1e-6)
+            steps = max(1, min(4 * steps, int(rate * TURN)))
+            if status == Status.RUNNING and self._watch.due() and self._watch.stops(*self._shown()):
+                status = Status.CANCELLED
+        recording, run = self._recording, self._run
+        recording.done = run.rows_done
+        if status in (Status.CANCELLED, Status.UNBALANCED):
+            recording.write_last(*self._good())
+        return Outcome(recording, status, run.culprit, self._fault, run.local_error)
+
+    def _advance(self, steps: int) -> Status:
         """Do at most so many steps; KeyboardInterrupt comes between two calls."""
         try:
-            return Status(self._integrate(ctypes.byref(self._run), steps))
+            status = Status(self._loop(ctypes.byref(self._run), steps))
+            if status != Status.DOUBTFUL:
+                return status
+            run, recording = self._run, self._recording
+            recording.done = run.rows_done
+            x, y, finer = map(self._state, (run.y, run.x, run.finer))
+            self._judge.check(run.last_t, x, y, finer, recording)
+            return Status.RUNNING
         except InputFault as fault:
             self._fault = str(fault)
             return Status.INPUT_FAULT
@@ -70,101 +164,109 @@ class _CompiledRun:
             self._run.culprit = end.culprit
             return end.status
 
-    @property
-    def latest(self) -> Array:
-        """The row that was written last."""
-        row: Array = self._rows[self._run.rows_done - (0 if self._run.row_waiting else 1)]
-        return row
+    # ------------------------------------------------------------------------ reading the struct
+    def _state(self, place: int) -> Array:
+        return self._array(place, self._problem.rates.layout.state)
 
-    def outcome(self, status: Status) -> Outcome:
-        run = self._run
-        done = run.rows_done + (run.row_waiting if status == Status.CANCELLED else 0)
-        return Outcome(self._rows[:done], status, run.culprit, self._fault, run.local_error)
+    def _array(self, place: int, size: int) -> Array:
+        return np.ctypeslib.as_array((REAL * size).from_address(place))
 
-    # ----------------------------------------------------------------------- filling the struct
+    def _good(self) -> tuple[float, Array, Array]:
+        """The last state of which everything is known, with its time and what follows."""
+        run, size = self._run, self._problem.rates.layout.gdot.stop
+        t, x, k = (run.t, run.x, run.k) if run.known else (run.last_t, run.y, run.ky)
+        return t, self._state(x), self._array(k, size)
+
+    def _shown(self) -> tuple[float, Array, Array, Array]:
+        at, (t, x, k) = self._problem.rates.layout, self._good()
+        return t, x[at.qdot], x[at.udot], k[at.tau]
+
+    # ------------------------------------------------------------------------ filling the struct
     def _pointer(self, values: Any, kind: type = np.float64) -> int:
-        array: NDArray[Any] = np.ascontiguousarray(values, kind)
+        array: NDArray[Any] = np.array(values, kind, order="C")
         self._kept.append(array)
         return int(array.ctypes.data)
 
-    def _history(self, history: History) -> HistoryStruct:
-        count, width = history.values.shape
-        times, values = self._pointer(history.times), self._pointer(history.values)
-        return HistoryStruct(count, width, history.linear, history.early, times, values)
+    def _describe_mechanism(self) -> None:
+        run, rates, at = self._run, self._problem.rates, self._problem.rates.layout
+        equations, each = rates.side.equations, rates.side.constraints
+        run.n, run.nq, run.m, run.state = at.n, at.nq, at.m, int(equations.timed)
+        run.rates = rates.address(held=False)
+        limited = [constraint.kind == constraints.Kind.LIMITED for constraint in each]
+        if any(limited):
+            run.held = rates.address(held=True)
+        run.quaternion_count = len(equations.quaternions)
+        run.quaternions = self._pointer(equations.quaternions, np.int64)
+        run.kinds = self._pointer([constraint.kind for constraint in each], np.int64)
+        run.rows = self._pointer([constraint.row for constraint in each], np.int64)
+        run.limits = self._pointer([run_limit(constraint) for constraint in each])
+        run.modes = self._pointer(self._problem.modes)
+        for name in ("pinned", "is_held", "free"):
+            setattr(run, name, self._pointer(np.zeros(at.n + at.m), np.int64))
 
-    def _describe_robot(self) -> None:
-        run, problem, plant = self._run, self._problem, self._problem.plant
-        run.n, run.nq = len(problem.u), len(problem.q)
-        run.turning_count, run.moving_count = len(plant.turning), len(plant.moving)
-        run.coordinate = self._pointer(plant.coordinate, np.int64)
-        run.turning = self._pointer(plant.turning, np.int64)
-        run.moving = self._pointer(plant.moving, np.int64)
-        run.damping, run.friction = self._pointer(plant.damping), self._pointer(plant.friction)
-        run.dry = bool(plant.friction.any())
-        address = plant.dynamics.address
-        run.forward = address("forward_dynamics")
-        if run.dry:
-            run.mass, run.bias = address("mass_matrix"), address("bias")
-        stops = problem.stops
-        run.limits = integrator.LIMITS[stops.policy]
-        run.lower, run.upper = self._pointer(stops.lower), self._pointer(stops.upper)
-        run.stiffness = self._pointer(stops.stiffness)
-        run.absorption = self._pointer(stops.absorption)
-        run.modes = self._pointer(initial_modes(problem), np.int64)
-        run.stops = self._pointer(initial_stops(problem), np.int64)
-        run.pinned = self._pointer(np.zeros(run.n), np.int64)
+    def _describe_inputs(self) -> None:
+        run, rates, at = self._run, self._problem.rates, self._problem.rates.layout
+        values = self._pointer(np.zeros(rates.side.values))
+        now = ctypes.addressof(run) + RunStruct.now.offset
+        places = {"t": now, "values": values, "modes": run.modes}
+        places["numbers"] = self._pointer(rates.numbers)
+        for each, given in zip(rates.side.equations.parameters, rates.parameters):
+            places[each.name] = self._pointer(given)
+        run.rates_in = self._pointer(
+            [places.get(each.name, 0) for each in rates.side.inputs], np.uint64
+        )
+        if self._problem.request.method == "euler":
+            functions = rates.functions
+            run.coordinate_rates = functions.address("coordinate_rates")
+            taken = functions.signature("coordinate_rates").inputs
+            run.short_in = self._pointer([places.get(each.name, 0) for each in taken], np.uint64)
+        tables = [self._table(table, values + 8 * k) for k, table in self._problem.tables]
+        structs = (TableStruct * len(tables))(*tables)
+        self._kept.append(structs)
+        run.table_count, run.tables = len(tables), ctypes.addressof(structs)
+        if isinstance(rates.input, AskedTorque):
+            run.call, run.release = CALL, RELEASE
+            asked = np.zeros(1 + at.nq + at.n)
+            self._kept.append(asked)
+            run.asked = asked.ctypes.data
+            run.callable = self._asker(rates.input, asked, self._array(values, at.n))
 
-    def _describe_input(self, drive: Drive) -> None:
-        run, plant = self._run, self._problem.plant
-        if isinstance(drive, HistoryDrive):
-            run.input, run.torque = integrator.TORQUE_HISTORY, self._history(drive.history)
-        elif isinstance(drive, FunctionDrive):
-            run.input = integrator.TORQUE_FUNCTION
-            run.call, run.release = integrator.CALL, integrator.RELEASE
-            run.callable = self._asker(drive)
-        elif isinstance(drive, ControlDrive):
-            reference = drive.reference
-            begins = self._pointer(reference.begins)
-            coefficients = self._pointer(reference.coefficients)
-            run.reference = ReferenceStruct(len(reference.begins), begins, coefficients)
-            run.kp, run.kd = self._pointer(drive.kp), self._pointer(drive.kd)
-            if drive.computed:
-                run.input = integrator.COMPUTED_TORQUE
-                run.inverse = plant.dynamics.address("inverse_dynamics")
-            else:
-                run.input, run.gravity = integrator.PD_CONTROL, plant.dynamics.address("gravity")
-
-    def _asker(self, drive: FunctionDrive) -> Callable[[], None]:
+    def _asker(self, asks: AskedTorque, asked: Array, tau: Array) -> Callable[[], None]:
         """Calls the function of the user with what compiled code has put down."""
-        n, nq = self._run.n, self._run.nq
-        asked = np.zeros(1 + nq + 2 * n)
-        self._run.asked = self._pointer(asked)
-        q, u, tau = np.split(asked[1:], [nq, nq + n])
-        modes = initial_modes(self._problem)  # which a function does not see
+        q, u = np.split(asked[1:], [self._run.nq])
+        problem = self._problem  # the run keeps what is returned, and is not to keep itself
 
         def ask() -> None:
-            t = float(asked[0])
-            tau[:] = drive.torque(t, t, q, u, modes)
+            tau[:] = run.asked(asks, problem, float(asked[0]), q, u)
 
         return ask
 
-    def _describe_wrenches(self) -> None:
-        run, problem = self._run, self._problem
-        if problem.links:
-            histories = (HistoryStruct * len(problem.links))(*map(self._history, problem.wrenches))
-            self._kept.append(histories)
-            run.wrench_count, run.wrenches = len(histories), ctypes.addressof(histories)
-            run.wrench = problem.plant.dynamics.address("wrench_forces", *problem.links)
+    def _table(self, table: Table, values: int) -> TableStruct:
+        count, width, terms = table.coefficients.shape
+        places = self._pointer(table.begins), self._pointer(table.coefficients), values
+        return TableStruct(count, width, terms, -1, *places)
 
     def _describe_time(self) -> None:
-        run, problem = self._run, self._problem
-        run.method, run.step = integrator.METHODS[problem.method], problem.step
-        run.same_time = problem.same_time
-        run.t = problem.breaks[0]
+        run, problem, request = self._run, self._problem, self._problem.request
+        run.euler, run.step = request.method == "euler", request.step
+        run.same_time, run.error_stride = problem.same_time, problem.error_stride
         run.break_count, run.breaks = len(problem.breaks), self._pointer(problem.breaks)
         run.row_count, run.row_times = len(problem.row_times), self._pointer(problem.row_times)
-        run.rows = self._rows.ctypes.data
-        run.error_stride = error_stride(problem)
-        workspace = np.zeros(integrator.workspace_size(run.n, run.nq, run.wrench_count))
-        workspace[: run.nq + run.n] = np.concatenate([problem.q, problem.u])
-        run.workspace = self._pointer(workspace)
+        run.last_t = -1.0
+        for name, column in self._recording.columns.items():
+            place = None if name in self._recording.zeros else column.ctypes.data
+            setattr(run, f"{name}_column", place)
+
+    def _lay_out(self) -> None:
+        """Memory for states, what follows from them, and the equations of independent speeds."""
+        run, at = self._run, self._problem.rates.layout
+        for name in ("x", "y", "stage", "half", "finer"):
+            setattr(run, name, self._pointer(self._problem.start))
+        for name in ("k", "ky", "k2", "k3", "k4", "trial"):
+            setattr(run, name, self._pointer(np.zeros(at.mass.stop + at.m)))
+        run.factor, run.right = self._pointer(np.zeros(at.n**2)), self._pointer(np.zeros(at.n))
+
+
+def run_limit(constraint: constraints.Constraint) -> float:
+    """What must push a constraint for it to let go."""
+    return run.RELEASE * constraint.limit

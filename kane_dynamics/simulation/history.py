@@ -1,4 +1,4 @@
-"""Values over time: constant or linear between given times."""
+"""Values over time: polynomials in the spans between given times, and what is wrong with times."""
 
 from __future__ import annotations
 
@@ -15,34 +15,55 @@ REAL_KINDS = "fiu"
 
 
 @dataclass(frozen=True, eq=False)
-class History:
-    """Values (K, width) at ascending times (K,).
+class Table:
+    """Values that are polynomials in time, others in each time span.
 
     Attributes
     ----------
-    times, values : array
-    linear : bool
-        Whether values change linearly from one time to the next; else each stays until then.
-    early : bool
-        Whether the first value also holds before its time; else there is none before. The last
-        value holds for good.
+    begins : array (S,)
+        When each span begins; the first also holds before it begins, the last for good.
+    coefficients : array (S, width, terms)
+        Of powers of the time since the span began.
     """
 
-    times: Array
-    values: Array
-    linear: bool
-    early: bool
+    begins: Array
+    coefficients: Array
+
+    @property
+    def width(self) -> int:
+        return int(self.coefficients.shape[1])
+
+    def span(self, middle: float) -> int:
+        """The span in which a time lies."""
+        return max(int(np.searchsorted(self.begins, middle, side="right")) - 1, 0)
 
     def at(self, t: float, middle: float) -> Array:
-        """The value at time t, in the time span in which `middle` lies."""
-        index = int(np.searchsorted(self.times, middle, side="right")) - 1
-        if index < 0:
-            return self.values[0] if self.early else np.zeros(self.values.shape[1])
-        value: Array = self.values[index]
-        if self.linear and index + 1 < len(self.times):
-            begin, end = self.times[index : index + 2]
-            value = value + (t - begin) / (end - begin) * (self.values[index + 1] - value)
-        return value
+        """The values at time t, in the span in which `middle` lies."""
+        span = self.span(middle)
+        *lower, value = np.moveaxis(self.coefficients[span], -1, 0)
+        for coefficient in reversed(lower):
+            value = coefficient + (t - self.begins[span]) * value
+        return np.asarray(value)
+
+
+def constant(values: ArrayLike) -> Table:
+    """Values (n,) that do not change."""
+    return Table(np.array([-1.0]), np.asarray(values, np.float64)[None, :, None])
+
+
+def history(times: Array, values: Array, linear: bool, early: bool) -> Table:
+    """Values (K, n) from each of the times (K,) on, or linear from one to the next.
+
+    The last ones hold for good; before the first time the first ones do if they are `early`, else
+    there are zeros.
+    """
+    before = values[:1] if early else np.zeros_like(values[:1])
+    begins, held = np.append(times[0] - 1.0, times), np.vstack([before, values])
+    if not linear:
+        return Table(begins, held[:, :, None])
+    slopes = np.zeros_like(held)
+    slopes[1:-1] = np.diff(values, axis=0) / np.diff(times)[:, None]
+    return Table(begins, np.stack([held, slopes], axis=-1))
 
 
 def checked_times(times: ArrayLike, owner: str = "") -> Array:

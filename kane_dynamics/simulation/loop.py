@@ -1,53 +1,161 @@
-"""A simulation under way in Python: where it is, and how it ends."""
+"""The loop of a simulation with fixed step, for machines without a compiler; loop.c in Python."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import itertools
 
-from kane_dynamics.simulation.problem import Problem
-from kane_dynamics.simulation.rates import Run, State
-from kane_dynamics.simulation.recording import Recording
-from kane_dynamics.simulation.status import Ended, InputFault, Outcome, Status
+import numpy as np
+
+from kane_dynamics.arrays import Array
+from kane_dynamics.simulation.balance import Judge
+from kane_dynamics.simulation.constraints import PARTS_AT_STOPS, Kind
+from kane_dynamics.simulation.problem import SAME_TIME, Problem
+from kane_dynamics.simulation.rates import evaluated
+from kane_dynamics.simulation.run import AT_ONCE, Run, refuse_unreasonable
+from kane_dynamics.simulation.status import Ended, Status
 from kane_dynamics.simulation.watch import Watch
 
+WORSE = 1.1
+"""How much rougher than all before a step is that has its error estimated."""
 
-class Loop(ABC):
-    """Goes on from the initial state until it ends; `run_all` says by which steps.
+DOUBT, SLOW = 0.05, 1e-6
+"""Share of a speed, and rad/s or m/s, by which a step that is not in doubt may be wrong."""
 
-    Parameters
-    ----------
-    problem : Problem
-    watch : Watch
-    """
 
-    def __init__(self, problem: Problem, watch: Watch) -> None:
-        self.problem = problem
-        self.watch = watch
-        self.run = Run(problem)
-        self.recording = Recording(problem)
-        self.local_error = 0.0
-        self.steps = 0
-        self.t = float(problem.breaks[0])
-        self.x = State(problem.q, problem.u, 0.0)
+class FixedSteps(Run):
+    """Steps one after the other; those in doubt are judged."""
 
-    @abstractmethod
+    def __init__(self, problem: Problem, watch: Watch | None, judge: Judge) -> None:
+        super().__init__(problem, watch)
+        self._judge = judge
+        self._is_euler = problem.request.method == "euler"
+        self._k: Array | None = None
+        self._last_stage = np.empty(0)
+        self._roughest = 0.0
+        sides = [each.kind == Kind.ONE_SIDED for each in problem.rates.side.constraints]
+        self._one_sided = np.array(sides, bool)
+
     def run_all(self) -> None:
-        """Simulate to the end; `Ended` and `InputFault` say why it comes earlier."""
+        step, breaks = self.problem.request.step, self.problem.breaks.tolist()
+        for begin, end in itertools.pairwise(breaks):
+            number, target, self._k = 0, begin, None
+            while target < end:
+                number += 1
+                target = begin + number * step
+                if target >= end - SAME_TIME * step:
+                    target = end
+                self._reach(target)
+                self.steps += 1
+        self.middle = self.t
+        self.recording.write_last(self.t, self.x, self.settle(self.t, self.x))
 
-    def look(self) -> None:
-        """Show how far it is, and end if that is wanted."""
-        if self.watch.due() and self.watch.stops(self.recording.latest):
-            raise Ended(Status.CANCELLED)
+    def _reach(self, target: float) -> None:
+        """To the end of a step, in several parts if modes change on the way."""
+        changes, most_changes = 0, 4 * self.layout.n + 8
+        self.pinned[:] = False
+        while self.t < target:
+            t, x, end = self.t, self.x, self._part_end(target)
+            h = whole = end - t
+            self.middle = t + h / 2
+            k1 = self._k = self.settle(t, x, self._k)
+            if self.recording.due(t):
+                self.recording.write(t, x, k1)
+            self.look(t, x, k1)
+            y, k = self._after(h), None
+            estimated, ends, final = self._is_estimated(h, y), False, -1
+            if self.layout.m:
+                k = self.evaluate(end, y)
+                ends = self.worst(k) < 0.0
+                turn = h if ends or changes == most_changes else self.excursion(h, k1, k)
+                if turn < h:
+                    there = self.evaluate(t + turn, self._after(turn))
+                    if self.worst(there) < 0.0:
+                        ends, k, h, whole, end = True, there, turn, turn, t + turn
+            if k is not None and ends and changes < most_changes:
+                h, y, k, final = self.find_end(t, h, k1, k, self._after)
+                end = t + h if h < whole else end
+            elif k is not None and ends:
+                final = self.final_end(k)
+            elif estimated:
+                self._estimate_error(h, y)
+            self._write_rows_before(end)
+            self.t, self.x, self._k = end, y, k
+            if final >= 0 and k is not None:
+                self.recording.write_last(end, y, k)
+                raise Ended(Status.LIMIT_REACHED, final)
+            if k is not None and ends:
+                self.x, self._k = self.change(y, k, h < AT_ONCE * whole), None
+                changes += 1
 
-    def outcome(self) -> Outcome:
-        """Simulate; what was good until an early end is kept."""
-        status, culprit, fault = Status.FINISHED, 0, ""
-        try:
-            self.run_all()
-        except Ended as end:
-            status, culprit = end.status, end.culprit
-        except InputFault as error:
-            status, fault = Status.INPUT_FAULT, str(error)
-        if status != Status.FINISHED:
-            self.recording.keep_waiting()
-        return Outcome(self.recording.rows, status, culprit, fault, self.local_error)
+    def _part_end(self, target: float) -> float:
+        """How far to go at once: stops are too stiff for a whole step."""
+        step = self.problem.request.step
+        end = self.t + step / PARTS_AT_STOPS
+        touches = bool(self.modes[self._one_sided].any())
+        return end if touches and end < target - SAME_TIME * step else target
+
+    def _write_rows_before(self, end: float) -> None:
+        """Rows between the steps: a shorter step to each, which leads nowhere else."""
+        while self.recording.due_before(end):
+            t = self.recording.next_time()
+            x = self._after(t - self.t)
+            self.recording.write(t, x, self.evaluate(t, x))
+
+    # ------------------------------------------------------------------------------------- steps
+    def _after(self, h: float) -> Array:
+        """The state some time after the present one, in the present modes."""
+        assert self._k is not None
+        return self._advanced(self.t, h, self.x, self._k)
+
+    def _advanced(self, t: float, h: float, x: Array, k1: Array) -> Array:
+        """The state at t + h, from x at t."""
+        if self._is_euler:
+            y = self._semi_implicit_euler(h, x, k1)
+        else:
+            y = self._runge_kutta_4(t, h, x, k1)
+        refuse_unreasonable(y[self.layout.qdot], y[self.layout.udot])
+        return self.problem.normalized(y)
+
+    def _semi_implicit_euler(self, h: float, x: Array, k1: Array) -> Array:
+        """Speeds first, then coordinates with the new speeds."""
+        at, rates = self.layout, self.problem.rates
+        u = x[at.udot] + h * k1[at.udot]
+        given = rates.named(t=np.array([self.t]), q=x[at.qdot], u=u)
+        q = x[at.qdot] + h * evaluated(rates.functions, "coordinate_rates", **given)
+        force = k1[at.tau] + k1[at.other] + k1[at.losses]
+        return np.concatenate([q, u, [x[-1] + h * (0.5 * (x[at.udot] + u) @ force)]])
+
+    def _runge_kutta_4(self, t: float, h: float, x: Array, k1: Array) -> Array:
+        size = self.layout.state
+        stages = [k1[:size]]
+        for node in (0.5, 0.5, 1.0):
+            stage = self.problem.normalized(x + h * node * stages[-1])
+            stages.append(self.evaluate(t + h * node, stage)[:size])
+        self._last_stage = stages[-1]
+        return np.asarray(x + h / 6 * (stages[0] + 2 * (stages[1] + stages[2]) + stages[3]))
+
+    # ------------------------------------------------------------------------------------ errors
+    def _is_estimated(self, h: float, y: Array) -> bool:
+        """Whether the step just computed, of length h, is to have its error estimated.
+
+        It is if it is further from the trapezoid rule than all before, or one of a sample; and all
+        of Euler's are.
+        """
+        if self._is_euler or self._k is None:
+            return True
+        at = self.layout.udot
+        trapezoid = h / 2 * (self._k[at] + self._last_stage[at])
+        rough = float(np.abs(y[at] - self.x[at] - trapezoid).max())
+        worse = rough > WORSE * self._roughest
+        self._roughest = rough if worse else self._roughest
+        return worse or self.steps % self.problem.error_stride == 0
+
+    def _estimate_error(self, h: float, y: Array) -> None:
+        """Compare the step to y with two steps of half the length."""
+        half, t = self._after(h / 2), self.t + h / 2
+        finer = self._advanced(t, h / 2, half, self.evaluate(t, half))
+        off, factor = np.abs(finer - y), 2.0 if self._is_euler else 16.0 / 15.0
+        self.local_error = max(self.local_error, factor * float(off[:-1].max()))
+        at = self.layout.udot
+        if (off[at] > DOUBT * np.abs(y[at]) + SLOW).any():
+            self._judge.check(self.t, self.x, y, finer, self.recording)

@@ -5,20 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from kane_dynamics.errors import ArgumentError, KaneDynamicsError, SingularError
-from kane_dynamics.simulation.drive import HistoryDrive
-from kane_dynamics.simulation.problem import FIXED_STEP, Problem
-from kane_dynamics.simulation.status import Outcome, Status
+from kane_dynamics.simulation.constraints import Stop
+from kane_dynamics.simulation.inputs import TorqueHistory
+from kane_dynamics.simulation.problem import Problem
+from kane_dynamics.simulation.rates import evaluated
+from kane_dynamics.simulation.recording import Outcome
+from kane_dynamics.simulation.status import Status
 
 
 def message(problem: Problem, outcome: Outcome) -> str:
     """One sentence about how a simulation ended; empty if there is nothing to be said."""
-    t = float(outcome.rows[-1, 0])
+    t, request = float(outcome.recording.column("t")[-1]), problem.request
     if outcome.status == Status.DIVERGED:
         return f"the motion diverged after t = {t:g} s, {_culprit(problem, outcome)}"
     if outcome.status == Status.UNBALANCED:
         return (
             f"the motion diverged after t = {t:g} s, where its energy no longer comes from the "
-            f"work done; a step shorter than {problem.step:g} s may help"
+            f"work done; a step shorter than {request.step:g} s may help"
         )
     if outcome.status == Status.SINGULAR:
         return f"the mass matrix cannot be inverted after t = {t:g} s"
@@ -28,12 +31,12 @@ def message(problem: Problem, outcome: Outcome) -> str:
         return f"{_limit(problem, outcome)} at t = {t:.6g} s"
     if outcome.status == Status.EXHAUSTED:
         return (
-            f"{problem.max_steps} steps, as many as are allowed, led to t = {t:g} s of "
-            f"{problem.duration:g} s; a larger tolerance than {problem.tolerance:g} takes fewer, "
+            f"{request.max_steps} steps, as many as are allowed, led to t = {t:g} s of "
+            f"{request.duration:g} s; a larger tolerance than {request.tolerance:g} takes fewer, "
             f"and so may {_other_method(problem)}"
         )
     if outcome.status == Status.CANCELLED:
-        return f"cancelled at t = {t:g} s of {problem.duration:g} s"
+        return f"cancelled at t = {t:g} s of {request.duration:g} s"
     return _note(problem)
 
 
@@ -53,50 +56,49 @@ def error_at_start(problem: Problem, outcome: Outcome) -> KaneDynamicsError:
 
 def _moves_without_input(problem: Problem) -> bool:
     """Whether the robot has accelerations in its initial state when nothing drives it."""
+    at, rates, x = problem.rates.layout, problem.rates, problem.start
+    given = rates.named(t=np.zeros(1), q=x[at.qdot], u=x[at.udot], tau=np.zeros(at.n))
     try:
-        udot = problem.plant.dynamics.forward_dynamics(
-            problem.q, problem.u, np.zeros(len(problem.u))
-        )
+        udot = evaluated(rates.functions, "forward_dynamics", **given)
     except KaneDynamicsError:
         return False
     return bool(np.isfinite(udot).all())
 
 
 def _culprit(problem: Problem, outcome: Outcome) -> str:
-    dynamics, count = problem.plant.dynamics, len(problem.u)
-    if problem.method not in FIXED_STEP:
+    names, request = problem.equations, problem.request
+    count = len(names.speed_names)
+    if not request.fixed:
         return "where no step is short enough for the tolerance"
     if outcome.culprit < count:
-        what = f"the speed of '{dynamics.speed_names[outcome.culprit]}'"
+        what = f"the speed of '{names.speed_names[outcome.culprit]}'"
     else:
-        what = f"coordinate '{dynamics.coordinate_names[outcome.culprit - count]}'"
-    return f"{what} grew beyond bounds; a step shorter than {problem.step:g} s may help"
+        what = f"coordinate '{names.coordinate_names[outcome.culprit - count]}'"
+    return f"{what} grew beyond bounds; a step shorter than {request.step:g} s may help"
 
 
 def _other_method(problem: Problem) -> str:
-    if problem.method == "radau":
+    if problem.request.method == "radau":
         return "method 'dop853' if nothing is stiff"
     return "method 'radau' if something is stiff"
 
 
 def _limit(problem: Problem, outcome: Outcome) -> str:
-    stops, plant, joint = problem.stops, problem.plant, outcome.culprit
-    position = outcome.rows[-1, 1 + plant.coordinate[joint]]
-    upper = abs(stops.upper[joint] - position) < abs(position - stops.lower[joint])
-    limit = (stops.upper if upper else stops.lower)[joint]
-    side = "upper" if upper else "lower"
-    return f"'{plant.dynamics.speed_names[joint]}' reached its {side} limit {limit:g}"
+    stop = problem.rates.side.constraints[outcome.culprit]
+    assert isinstance(stop, Stop)
+    side = "upper" if stop.side > 0 else "lower"
+    return f"'{stop.name}' reached its {side} limit {stop.limit:g}"
 
 
 def _note(problem: Problem) -> str:
     """What is to be known about a motion that was completed."""
-    drive = problem.drive
-    if not isinstance(drive, HistoryDrive) or len(drive.history.times) < 2:
+    request = problem.request
+    if not isinstance(request.torque, TorqueHistory) or len(np.asarray(request.torque.times)) < 2:
         return ""
-    end = float(drive.history.times[-1])
-    if end >= problem.duration:
+    end = float(np.asarray(request.torque.times)[-1])
+    if end >= request.duration:
         return ""
     return (
         f"the torque history ends at t = {end:g} s; its last torques act from then to "
-        f"{problem.duration:g} s"
+        f"{request.duration:g} s"
     )

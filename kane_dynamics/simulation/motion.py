@@ -10,9 +10,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from kane_dynamics.arrays import Array
+from kane_dynamics.codegen.functions import Functions
 from kane_dynamics.simulation.checks import Checks, checks_of
-from kane_dynamics.simulation.plant import Plant
 from kane_dynamics.simulation.plot import plot
+from kane_dynamics.simulation.rates import evaluated
 from kane_dynamics.simulation.table import structured, write_csv
 
 
@@ -59,7 +60,8 @@ class Motion:
     message: str
     coordinate_names: tuple[str, ...]
     speed_names: tuple[str, ...]
-    _plant: Plant = field(repr=False)
+    _functions: Functions = field(repr=False)
+    _parameters: tuple[Array, ...] = field(repr=False)
     _local_error: float = field(repr=False)
 
     def __repr__(self) -> str:
@@ -73,7 +75,17 @@ class Motion:
     @cached_property
     def checks(self) -> Checks:
         """How far the motion can be trusted; computed when it is first asked for."""
-        return checks_of(self, self._plant, self._local_error)
+        return checks_of(self, self._local_error)
+
+    def given(self, states: slice | int = slice(None)) -> dict[str, Array]:
+        """States as inputs of the functions of the mechanism."""
+        late = zip((each.name for each in self._functions.equations.parameters), self._parameters)
+        named = {"t": self.t[:, None], "q": self.q, "u": self.u, "udot": self.udot}
+        return {**{name: values[states] for name, values in named.items()}, **dict(late)}
+
+    def evaluated(self, name: str) -> Array:
+        """A function of the mechanism, without dry friction, at every state."""
+        return evaluated(self._functions, name, **self.given())
 
     def to_array(self) -> NDArray[Any]:
         """The motion as a structured array (K,).

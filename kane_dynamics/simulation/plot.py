@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kane_dynamics.errors import KaneDynamicsError
+from kane_dynamics.kane.equations import rated_coordinates
 
 if TYPE_CHECKING:
     from kane_dynamics.simulation.motion import Motion
@@ -64,30 +65,33 @@ def plot(motion: Motion, path: str | os.PathLike[str]) -> None:
 # --------------------------------------------------------------------------------------- curves
 def _joint_curves(motion: Motion) -> list[Curve]:
     """A look for each joint: a colour, and when all are used the next style of line."""
-    coordinates = motion._plant.coordinate
+    rated = rated_coordinates(motion._functions.equations)
+    joints = [(speed, own) for speed, own in enumerate(rated) if own is not None]
     curves = []
-    for k, speed in enumerate(motion._plant.driven):
+    for k, (speed, coordinate) in enumerate(joints):
         style = STYLES[k // len(COLORS) % len(STYLES)]
         color = COLORS[k % len(COLORS)]
-        name = motion.speed_names[speed]
-        curves.append(Curve(name, int(coordinates[speed]), int(speed), color, style))
+        curves.append(Curve(motion.speed_names[speed], coordinate, speed, color, style))
     return curves
 
 
 def _free_curves(motion: Motion) -> list[Curve]:
-    """The directions of bodies that move freely, each with the speed that belongs to it."""
-    curves = []
-    turning, moving = motion._plant.turning.tolist(), motion._plant.moving.tolist()
-    for coordinate, speed, color, count in (
-        *((position, speed, FREE_COLORS[0], 3) for position, _, speed in moving),
-        *((quaternion, speed, FREE_COLORS[1], 4) for quaternion, speed in turning),
-    ):
-        for k in range(count):
-            name, own = motion.coordinate_names[coordinate + k], -1
-            if k < 3:
-                own = speed + k
-                name = f"{name}, {motion.speed_names[own]}"
-            curves.append(Curve(name, coordinate + k, own, color, STYLES[k]))
+    """Coordinates that no speed is the rate of, each with the speed that belongs to it."""
+    equations = motion._functions.equations
+    rated = rated_coordinates(equations)
+    speeds = iter([speed for speed, own in enumerate(rated) if own is None])
+    quaternions = {first + k: k for first in equations.quaternions for k in range(4)}
+    curves, place = [], 0
+    for coordinate, name in enumerate(motion.coordinate_names):
+        if coordinate in rated:
+            continue
+        k = quaternions.get(coordinate)
+        own = -1 if k == 3 else next(speeds, -1)
+        if own >= 0:
+            name = f"{name}, {motion.speed_names[own]}"
+        style = STYLES[(place if k is None else k) % len(STYLES)]
+        place = place + 1 if k is None else 0
+        curves.append(Curve(name, coordinate, own, FREE_COLORS[k is not None], style))
     return curves
 
 
@@ -150,9 +154,7 @@ def _finish(axes: Any, label: str) -> None:
 
 def _units(motion: Motion) -> tuple[str, str, str]:
     """Units of positions, speeds and torques of the joints that there are."""
-    bodies = motion._plant.dynamics.tree.bodies
-    kinds = {body.kind for body in bodies}
-    turns, slides = bool(kinds & {"revolute", "screw", "ball"}), "prismatic" in kinds
-    if "floating" in kinds or (turns and slides):
+    measured = motion._functions.equations.units
+    if len(measured) > 1:
         return "rad, m", "rad/s, m/s", "N m, N"
-    return ("rad", "rad/s", "N m") if turns else ("m", "m/s", "N")
+    return ("rad", "rad/s", "N m") if "rad" in measured else ("m", "m/s", "N")

@@ -1,37 +1,38 @@
-"""A simulation that has been asked for, checked and ready to be computed."""
+"""A simulation of a mechanism, checked and ready to be computed."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kane_dynamics.arrays import Array
 from kane_dynamics.codegen.arguments import prepare
+from kane_dynamics.codegen.functions import Functions
 from kane_dynamics.errors import ArgumentError
-from kane_dynamics.simulation.constants import LARGEST_COORDINATE, LARGEST_SPEED, SAME_TIME
-from kane_dynamics.simulation.drive import Drive, drive_of
-from kane_dynamics.simulation.history import History, checked_array
-from kane_dynamics.simulation.inputs import Torque, WrenchHistory
-from kane_dynamics.simulation.plant import Plant
-from kane_dynamics.simulation.stops import LimitPolicy, Stops, stops_of, within
+from kane_dynamics.kane.equations import Equations
+from kane_dynamics.simulation.constraints import Bounds, constraints_of, within
+from kane_dynamics.simulation.history import Table
+from kane_dynamics.simulation.inputs import input_of, wrench_table
+from kane_dynamics.simulation.rates import Rates, RightHandSide, evaluated
+from kane_dynamics.simulation.request import Request
 from kane_dynamics.symbolic.program import Input, Signature
 
-Method = Literal["euler", "rk4", "dop853", "radau"]
-Wrenches = Mapping[str, ArrayLike | WrenchHistory]
+SAME_TIME = 1e-9
+"""Share of the shorter of a step and the time between two rows, within which times are the same."""
 
-METHODS = ("euler", "rk4", "dop853", "radau")
-FIXED_STEP = ("euler", "rk4")
+LARGEST_SPEED = 1e8
+LARGEST_COORDINATE = 1e12
+"""Rad/s, m/s, rad and m, beyond which a motion has diverged."""
 
 LARGEST_RESULT = 10**9
 """Bytes of result beyond which a simulation is refused."""
 
-MOST_STEPS = {"fixed": 10**9, "adaptive": 10**6}
-"""Steps that are allowed by default; those of adaptive methods run in Python."""
+SHORT, ERROR_STRIDE = 1000, 50
+"""Steps of a simulation so short that all of them have their error estimated; else one of so many
+does, besides those that seem worse than all before."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,17 +41,14 @@ class Problem:
 
     Attributes
     ----------
-    plant : Plant
-    drive : Drive
-    links : tuple of str
-        Links with wrenches, and in `wrenches` the wrench on each.
-    wrenches : tuple of History
-    stops : Stops
-    q, u : array
-        Where it begins.
-    method : str
-    step, duration, tolerance : float
-    max_steps : int
+    request : Request
+    rates : Rates
+    tables : tuple of (int, Table)
+        Values over time, and where they begin among the values.
+    start : array
+        The initial state: q, u, and no work done.
+    modes : array (m,)
+        Those of the constraints at the start.
     same_time : float
         Within which times are the same, s.
     breaks : array
@@ -59,100 +57,85 @@ class Problem:
         When the motion is recorded.
     """
 
-    plant: Plant
-    drive: Drive
-    links: tuple[str, ...]
-    wrenches: tuple[History, ...]
-    stops: Stops
-    q: Array
-    u: Array
-    method: Method
-    step: float
-    duration: float
-    tolerance: float
-    max_steps: int
+    request: Request
+    rates: Rates
+    tables: tuple[tuple[int, Table], ...]
+    start: Array
+    modes: Array
     same_time: float
     breaks: Array
     row_times: Array
 
     @property
-    def row_width(self) -> int:
-        """Entries of a row: t, q, u, udot, tau, force, work."""
-        return 2 + len(self.q) + 4 * len(self.u)
+    def equations(self) -> Equations:
+        return self.rates.side.equations
+
+    @property
+    def error_stride(self) -> int:
+        """Steps from one estimate of the error to the next."""
+        return 1 if self.request.duration / self.request.step <= SHORT else ERROR_STRIDE
+
+    def normalized(self, x: Array) -> Array:
+        """A state with quaternions of unit length, in place."""
+        for first in self.equations.quaternions:
+            x[first : first + 4] /= np.linalg.norm(x[first : first + 4])
+        return x
 
 
 def problem_of(
-    plant: Plant,
-    *,
-    duration: float,
-    q0: ArrayLike,
-    u0: ArrayLike,
-    torque: Torque = None,
-    step: float = 1e-3,
-    method: Method = "rk4",
-    output_step: float | None = None,
-    wrenches: Wrenches | None = None,
-    limits: LimitPolicy = "ignore",
-    tolerance: float = 1e-8,
-    max_steps: int | None = None,
+    functions: Functions, request: Request, bounds: Bounds, parameters: Sequence[Array] = ()
 ) -> Problem:
-    """Check what a user asks for; ArgumentError says what is wrong with it."""
-    if method not in METHODS:
-        raise ArgumentError(
-            f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}"
-        )
-    duration, step = _positive("duration", duration), _positive("step", step)
-    apart = step if output_step is None else _positive("output_step", output_step)
-    tolerance = _positive("tolerance", tolerance)
-    if not 1e-13 <= tolerance <= 1e-2:
-        raise ArgumentError(f"tolerance must lie between 1e-13 and 0.01, got {tolerance:g}")
-    if max_steps is None:
-        max_steps = MOST_STEPS["fixed" if method in FIXED_STEP else "adaptive"]
-    most = _positive("max_steps", max_steps)
-    if duration / step > most and method in FIXED_STEP:
-        raise ArgumentError(
-            f"{duration:g} s in steps of {step:g} s are {duration / step:.10g} steps, more than "
-            f"the {most:.10g} of max_steps; simulate a shorter duration, or with longer steps"
-        )
-    _refuse_large_result(plant, duration, apart)
-    q, u = _initial_state(plant, q0, u0)
-    drive = drive_of(torque, plant)
-    links, histories = _wrenches(plant, wrenches)
-    knots = [drive.knots, *(history.times for history in histories)]
-    same_time = SAME_TIME * min(step, apart, duration)
-    stops = stops_of(plant, limits, q, step)
+    """Fit what is asked for to a mechanism; ArgumentError says what does not fit.
+
+    Parameters
+    ----------
+    functions : Functions
+    request : Request
+    bounds : dict
+        Limits of positions, which the mechanism itself does not know.
+    parameters : sequence of array
+        Values of the late numbers of the equations.
+    """
+    equations = functions.equations
+    _refuse_large_result(equations, request)
+    q, u = _initial_state(equations, request)
+    source = input_of(request.torque)
+    table = source.table(equations)
+    links = tuple(sorted(request.wrenches or ()))
+    for link in links:
+        equations.check_about(link)
+    width = len(u) if table is None else table.width
+    tables = [(0, table)] if table is not None and width else []
+    for k, link in enumerate(links):
+        tables.append((width + 6 * k, wrench_table(link, (request.wrenches or {})[link])))
+    M = None
+    if request.limits == "compliant":
+        late = dict(zip((each.name for each in equations.parameters), parameters))
+        M = evaluated(functions.smooth, "mass_matrix", t=np.zeros(1), q=q, **late)
+    constraints = constraints_of(functions, request, bounds, q, M)
+    q = within(constraints, q)
+    own, smooth = source.numbers(equations), functions.smooth
+    side = RightHandSide(smooth.equations, type(source), width, len(own), links, constraints)
+    numbers = np.concatenate([own, *(each.numbers for each in constraints)])
+    duration, apart = request.duration, request.apart
+    same_time = SAME_TIME * min(request.step, apart, duration)
+    knots = np.concatenate([np.empty(0), *(each.begins[1:] for _, each in tables)])
     return Problem(
-        plant=plant,
-        drive=drive,
-        links=links,
-        wrenches=histories,
-        stops=stops,
-        q=within(stops, plant, q),
-        u=u,
-        method=method,
-        step=step,
-        duration=duration,
-        tolerance=tolerance,
-        max_steps=math.ceil(most),
+        request=request,
+        rates=Rates(smooth, side, source, numbers, tuple(parameters)),
+        tables=tuple(tables),
+        start=np.concatenate([q, u, [0.0]]),
+        modes=np.array([each.mode(q, u) for each in constraints], np.float64),
         same_time=same_time,
-        breaks=_breaks(np.concatenate(knots), duration, same_time),
+        breaks=_breaks(knots, duration, same_time),
         row_times=_row_times(duration, apart),
     )
 
 
-def _positive(name: str, value: Any) -> float:
-    try:
-        number = math.nan if isinstance(value, (str, bytes)) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not (math.isfinite(number) and number > 0.0):
-        raise ArgumentError(f"{name} must be a positive, finite number, got {value!r}")
-    return number
-
-
-def _refuse_large_result(plant: Plant, duration: float, apart: float) -> None:
-    dynamics = plant.dynamics
-    size = 8 * (duration / apart + 2) * (6 + dynamics.nq + 4 * dynamics.dof)
+def _refuse_large_result(equations: Equations, request: Request) -> None:
+    duration, apart = request.duration, request.apart
+    nq, n = len(equations.coordinate_names), len(equations.speed_names)
+    size = 8 * (duration / apart + 2) * (6 + nq + 4 * n)
     if size > LARGEST_RESULT:
         raise ArgumentError(
             f"{duration:g} s recorded every {apart:g} s would take {size / 1e9:.3g} GB, more than "
@@ -160,11 +143,12 @@ def _refuse_large_result(plant: Plant, duration: float, apart: float) -> None:
         )
 
 
-def _initial_state(plant: Plant, q0: ArrayLike, u0: ArrayLike) -> tuple[Array, Array]:
-    dynamics = plant.dynamics
-    quaternions = tuple(("q0", int(first)) for first, _ in plant.turning)
-    inputs = (Input("q0", dynamics.nq), Input("u0", dynamics.dof))
-    q, u = prepare(Signature("simulate", inputs, (), quaternions), (q0, u0), {})
+def _initial_state(equations: Equations, request: Request) -> tuple[Array, Array]:
+    quaternions = tuple(("q0", first) for first in equations.quaternions)
+    sizes = len(equations.coordinate_names), len(equations.speed_names)
+    inputs = (Input("q0", sizes[0]), Input("u0", sizes[1]))
+    declared = Signature("simulate", inputs, (), quaternions)
+    q, u = prepare(declared, (request.q0, request.u0), {})
     for entry, array in zip(inputs, (q, u)):
         if array.ndim != 1:
             raise ArgumentError(
@@ -172,7 +156,10 @@ def _initial_state(plant: Plant, q0: ArrayLike, u0: ArrayLike) -> tuple[Array, A
             )
     _refuse_huge("q0", q, LARGEST_COORDINATE, "rad or m")
     _refuse_huge("u0", u, LARGEST_SPEED, "rad/s or m/s")
-    return plant.normalized(q.copy()), u.copy()
+    q = q.copy()
+    for first in equations.quaternions:
+        q[first : first + 4] /= np.linalg.norm(q[first : first + 4])
+    return q, u
 
 
 def _refuse_huge(name: str, values: Array, largest: float, unit: str) -> None:
@@ -184,38 +171,9 @@ def _refuse_huge(name: str, values: Array, largest: float, unit: str) -> None:
         )
 
 
-def _wrenches(
-    plant: Plant, wrenches: Wrenches | None
-) -> tuple[tuple[str, ...], tuple[History, ...]]:
-    if wrenches is None:
-        return (), ()
-    if not isinstance(wrenches, Mapping):
-        raise ArgumentError(
-            "wrenches must be a dict from link name to six numbers or a WrenchHistory, got "
-            f"{type(wrenches).__name__}"
-        )
-    for link in wrenches:
-        plant.dynamics.tree.frame(link)
-    links = tuple(sorted(wrenches))
-    return links, tuple(_wrench(link, wrenches[link]) for link in links)
-
-
-def _wrench(link: str, given: ArrayLike | WrenchHistory) -> History:
-    if isinstance(given, WrenchHistory):
-        times, values = np.asarray(given.times), np.asarray(given.wrenches)
-        return History(times, values, given.hold == "linear", early=False)
-    constant = checked_array("simulate", f"wrenches['{link}']", given)
-    if constant.shape != (6,):
-        raise ArgumentError(
-            f"wrenches['{link}'] must be six numbers or a WrenchHistory, got shape {constant.shape}"
-        )
-    return History(np.zeros(1), constant[None, :], linear=False, early=True)
-
-
 def _breaks(knots: Array, duration: float, same_time: float) -> Array:
-    inside = np.unique(knots[(knots > 0.0) & (knots < duration)])
     breaks = [0.0]
-    for knot in inside.tolist():
+    for knot in np.unique(knots[(knots > 0.0) & (knots < duration)]).tolist():
         if knot - breaks[-1] > same_time and duration - knot > same_time:
             breaks.append(knot)
     return np.array([*breaks, duration])

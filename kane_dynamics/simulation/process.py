@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Protocol
 
-from kane_dynamics.dynamics import Dynamics
 from kane_dynamics.errors import KaneDynamicsError
 from kane_dynamics.python_process import PythonProcess
 from kane_dynamics.simulation.motion import Motion
@@ -15,6 +14,12 @@ from kane_dynamics.simulation.watch import TURN, Cancel, Progress
 
 ENOUGH = None
 """What is sent to a simulation that is no longer wanted."""
+
+
+class Mechanism(Protocol):
+    """Whatever can be simulated, such as a `Dynamics`."""
+
+    def simulate(self, *asked: Any, progress: Any, cancel: Any, **options: Any) -> Motion: ...
 
 
 class SimulationProcess(PythonProcess):
@@ -25,29 +30,29 @@ class SimulationProcess(PythonProcess):
 
     def simulate(
         self,
-        dynamics: Dynamics,
+        mechanism: Mechanism,
         progress: Callable[[Progress], None],
         cancel: Cancel,
         **options: Any,
     ) -> Motion:
-        """The motion of a robot, as `Dynamics.simulate` gives it; its checks are computed, too.
+        """The motion of a mechanism, as its `simulate` gives it; its checks are computed, too.
 
         Parameters
         ----------
-        dynamics : Dynamics
+        mechanism : Mechanism
         progress, cancel : callable
             Called in this process, every few hundredths of a second.
         **options
-            What else `Dynamics.simulate` takes. Everything must be picklable.
+            What else its `simulate` takes. Everything must be picklable.
 
         Raises
         ------
         KaneDynamicsError
-            As `Dynamics.simulate` does, or if the process dies.
+            As its `simulate` does, or if the process dies.
         """
         connection = self.connected()
         try:
-            connection.send((dynamics, options))
+            connection.send((mechanism, options))
             answer = _answer(connection, progress, cancel)
         except (EOFError, OSError):
             self.close()
@@ -91,10 +96,10 @@ def serve(descriptor: int) -> None:
 
 
 def _simulated(
-    connection: Connection[Any, Any], dynamics: Dynamics, options: dict[str, Any]
+    connection: Connection[Any, Any], mechanism: Mechanism, options: dict[str, Any]
 ) -> Motion | Exception:
     try:
-        motion = dynamics.simulate(progress=connection.send, cancel=connection.poll, **options)
+        motion = mechanism.simulate(progress=connection.send, cancel=connection.poll, **options)
         assert motion.checks
         return motion
     except KaneDynamicsError as error:

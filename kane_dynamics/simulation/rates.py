@@ -1,158 +1,224 @@
-"""Accelerations of a state, with joints that stick and joints at their stops; rates.h in Python."""
+"""The right-hand side of a simulation, and the functions whose zeros are events, as programs.
+
+Torques, controllers, wrenches, stops, sliding friction and the equations of motion are expressions
+in one graph: one evaluation gives everything that follows from a state.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane_dynamics.arrays import Array
-from kane_dynamics.errors import ArgumentError
-from kane_dynamics.simulation.drive import STUCK
-from kane_dynamics.simulation.plant import Plant
-from kane_dynamics.simulation.problem import Problem
+from kane_dynamics.codegen.functions import Function, Functions
+from kane_dynamics.kane.equations import Equations, Given, expressions
+from kane_dynamics.simulation.constraints import Constraint, Friction
+from kane_dynamics.simulation.inputs import Input, Instant
 from kane_dynamics.simulation.status import Ended, Status
+from kane_dynamics.symbolic.graph import Expr, Graph
+from kane_dynamics.symbolic.program import Input as Vector
+from kane_dynamics.symbolic.program import Program, Signature
 
-Indices = NDArray[np.int64]
-
-
-class State(NamedTuple):
-    """Coordinates, speeds, and the work done so far by forces that have no potential."""
-
-    q: Array
-    u: Array
-    work: float
+Switched = tuple[Constraint, tuple[Expr, Sequence[Expr]]]
+"""A constraint with its mode and its numbers."""
 
 
-class Rates(NamedTuple):
-    """What follows from a state.
+class Layout:
+    """Where everything stands in what follows from a state; the same in loop.c.
 
-    `force` are generalized forces of input, wrenches, stops and dry friction; `hold` is what pushes
-    a stuck joint; `power` that of the forces, less what damping takes.
+    First the rates of the state, which is q, u and the work done: qdot, udot and the power of
+    forces without potential. Then the torques of the input, the other generalized forces, those
+    `losses` that the equations contain themselves; event functions and their rates. While speeds
+    are held there are, for udot, the forces less the bias, and at the end the mass matrix.
     """
 
-    tau: Array
-    force: Array
-    hold: Array
-    udot: Array
-    power: float
+    qdot: slice
+    udot: slice
+    power: slice
+    tau: slice
+    other: slice
+    losses: slice
+    g: slice
+    gdot: slice
+    mass: slice
+
+    def __init__(self, n: int, nq: int, m: int) -> None:
+        self.n, self.nq, self.m, begin = n, nq, m, 0
+        for name, size in zip(Layout.__annotations__, (nq, n, 1, n, n, n, m, m, n * n)):
+            setattr(self, name, slice(begin, begin + size))
+            begin += size
+
+    @property
+    def state(self) -> int:
+        """Numbers of a state."""
+        return self.nq + self.n + 1
 
 
-@dataclass
-class Run:
-    """A simulation under way.
+@dataclass(frozen=True, eq=False)
+class RightHandSide:
+    """What follows from a state, as expressions.
+
+    Nothing here holds functions, neither compiled ones nor the user's: the programs are kept by
+    what compiles them, and must not keep it.
 
     Attributes
     ----------
-    problem : Problem
-    modes : array (n,)
-        Sign of the speed of joints that slide with dry friction, or `STUCK`; zero for others.
-    stops : array (n,)
-        1 at the upper stop, -1 at the lower one, else zero.
-    pinned : array (n,)
-        Joints that stay stuck until the present step ends.
-    margin : array (n,)
-        What must push a stuck joint beyond its friction for it to slide, N m or N.
-    middle : float
-        A time inside of the present step.
-    last_stage : array (n,)
-        Accelerations of the last stage of the Runge-Kutta step that was computed last.
+    equations : Equations
+        Of the mechanism without dry friction.
+    kind : type of Input
+    width, numbers : int
+        How many values and numbers the input has.
+    links : tuple of str
+        Links with wrenches, six values each after those of the input.
+    constraints : tuple of Constraint
     """
 
-    problem: Problem
-    modes: Indices = field(init=False)
-    stops: Indices = field(init=False)
-    pinned: NDArray[np.bool_] = field(init=False)
-    margin: Array = field(init=False)
-    last_stage: Array = field(init=False)
-    middle: float = 0.0
+    equations: Equations
+    kind: type[Input]
+    width: int
+    numbers: int
+    links: tuple[str, ...]
+    constraints: tuple[Constraint, ...]
 
-    def __post_init__(self) -> None:
-        self.modes = initial_modes(self.problem)
-        self.stops = initial_stops(self.problem)
-        self.margin = np.zeros(len(self.modes))
-        self.last_stage = np.zeros(len(self.modes))
-        self.pinned = np.zeros(len(self.modes), bool)
-        self.dry = bool(self.plant.friction.any())
+    @cached_property
+    def layout(self) -> Layout:
+        equations = self.equations
+        sizes = len(equations.speed_names), len(equations.coordinate_names)
+        return Layout(*sizes, len(self.constraints))
 
     @property
-    def plant(self) -> Plant:
-        return self.problem.plant
+    def values(self) -> int:
+        """How many values there are at every instant."""
+        return self.width + 6 * len(self.links)
+
+    @cached_property
+    def inputs(self) -> tuple[Vector, ...]:
+        """What the programs take, but for what is empty."""
+        numbers = self.numbers + sum(len(each.numbers) for each in self.constraints)
+        sizes = {"t": int(self.equations.timed), "q": self.layout.nq, "u": self.layout.n}
+        sizes.update(values=self.values, modes=self.layout.m, numbers=numbers)
+        vectors = (Vector(name, size) for name, size in sizes.items() if size)
+        return (*vectors, *self.equations.parameters)
+
+    def asked(self, held: bool) -> tuple[Signature, Callable[[], Program], Any]:
+        """What a program takes and gives, how it is made, and what it depends on.
+
+        The second program is for states in which speeds are held.
+        """
+        size = self.layout.mass.stop if held else self.layout.gdot.stop
+        quaternions = tuple(("q", first) for first in self.equations.quaternions)
+        declared = Signature("held" if held else "rates", self.inputs, (size,), quaternions)
+        key = (self.kind.__name__, self.links, tuple(each.form for each in self.constraints))
+        return declared, partial(self._program, declared, held), key
+
+    def _program(self, declared: Signature, held: bool) -> Program:
+        graph, equations = Graph(), self.equations
+        entries = {each.name: graph.inputs(each.name, each.size) for each in declared.inputs}
+        given = Given(graph, entries)
+        switched = self._switched(entries)
+        tau = self.kind.forces(equations, self._instant(given, switched))
+        other = self._other_forces(given, switched)
+        force = [a + b for a, b in zip(tau, other)]
+        qdot = expressions(equations, "coordinate_rates", given)
+        losses = expressions(equations, "losses", given)
+        power = [u * (a + b) for u, a, b in zip(given["u"], force, losses)]
+        events = [each.event(given, qdot, *own) for each, own in switched]
+        moved = (
+            [a - b for a, b in zip(force, expressions(equations, "bias", given))]
+            if held
+            else expressions(equations, "forward_dynamics", given.but(tau=force))
+        )
+        outputs = [*qdot, *moved, graph.sum(power), *tau, *other, *losses]
+        outputs += [g for g, _ in events] + [rate for _, rate in events]
+        if held:
+            outputs += expressions(equations, "mass_matrix", given)
+        return Program(declared, tuple(outputs))
+
+    def _switched(self, entries: Mapping[str, Sequence[Expr]]) -> list[Switched]:
+        """Every constraint with its mode and numbers."""
+        found: list[Switched] = []
+        begin = self.numbers
+        for mode, each in zip(entries.get("modes", ()), self.constraints):
+            end = begin + len(each.numbers)
+            found.append((each, (mode, entries["numbers"][begin:end])))
+            begin = end
+        return found
+
+    def _instant(self, given: Given, switched: Sequence[Switched]) -> Instant:
+        graph = given.graph
+        limited = {each.row: own for each, own in switched if isinstance(each, Friction)}
+
+        def friction(row: int, wanted: Expr) -> Expr:
+            if row not in limited:
+                return graph.zero
+            mode, (limit,) = limited[row]
+            return limit * graph.select(mode * mode - 0.5, mode, graph.sign(wanted))
+
+        values = given.inputs.get("values", ())[: self.width]
+        numbers = given.inputs.get("numbers", ())[: self.numbers]
+        return Instant(given, values, numbers, friction)
+
+    def _other_forces(self, given: Given, switched: Sequence[Switched]) -> list[Expr]:
+        """Generalized forces of wrenches, stops and sliding friction."""
+        forces = [given.graph.zero] * self.layout.n
+        if self.links:
+            about = replace(given.but(wrenches=given["values"][self.width :]), about=self.links)
+            forces = expressions(self.equations, "wrench_forces", about)
+        for each, own in switched:
+            forces[each.row] = forces[each.row] + each.force(given, *own)
+        return forces
+
+
+@dataclass(frozen=True, eq=False)
+class Rates:
+    """The right-hand side with the functions that evaluate it, and all that is constant in a run.
+
+    Attributes
+    ----------
+    functions : Functions
+        Of the mechanism without dry friction.
+    side : RightHandSide
+    input : Input
+    numbers : array
+        Of the input, then of each constraint.
+    parameters : tuple of array
+        Values of the late numbers of the equations.
+    """
+
+    functions: Functions
+    side: RightHandSide
+    input: Input
+    numbers: Array
+    parameters: tuple[Array, ...]
 
     @property
-    def changes(self) -> bool:
-        """Whether there are modes that can end."""
-        return self.dry or self.problem.stops.policy != "ignore"
+    def layout(self) -> Layout:
+        return self.side.layout
+
+    def named(self, **given: Array) -> dict[str, Array]:
+        """What is given, and all that is constant in a run."""
+        late = zip((each.name for each in self.side.equations.parameters), self.parameters)
+        return {**given, "numbers": self.numbers, **dict(late)}
+
+    def function(self, held: bool) -> Function:
+        """For Python."""
+        return self.functions.made(*self.side.asked(held), refuse=partial(_refuse, self.layout))
+
+    def address(self, held: bool) -> int:
+        """For compiled code; CompileError if there is no compiler that works."""
+        return self.functions.code(*self.side.asked(held)).address("state")
 
 
-def initial_modes(problem: Problem) -> Indices:
-    """Joints with dry friction slide if they move, and are stuck at first if they do not."""
-    sign = np.sign(problem.u).astype(np.int64)
-    return np.where(problem.plant.friction > 0.0, np.where(sign == 0, STUCK, sign), 0)
+def _refuse(at: Layout, _arrays: Any, result: Array) -> NoReturn:
+    wrong = ~np.isfinite(result[at.udot] + result[at.tau] + result[at.other])
+    raise Ended(Status.DIVERGED, int(wrong.argmax()))
 
 
-def initial_stops(problem: Problem) -> Indices:
-    """Joints that begin beyond a limit are at its stop, if it is a compliant one."""
-    coordinate = problem.plant.coordinate
-    if problem.stops.policy != "compliant":
-        return np.zeros(len(coordinate), np.int64)
-    q = np.where(coordinate < 0, 0.0, problem.q[coordinate])
-    return (q > problem.stops.upper).astype(np.int64) - (q < problem.stops.lower)
-
-
-def rates_at(run: Run, t: float, x: State) -> Rates:
-    """Everything that follows from a state in the present modes."""
-    try:
-        rates = _rates_at(run, t, x)
-    except ArgumentError:
-        # what is not a number has come into the equations
-        raise Ended(Status.DIVERGED) from None
-    except np.linalg.LinAlgError:
-        raise Ended(Status.SINGULAR) from None
-    wrong = np.flatnonzero(~(np.isfinite(rates.udot) & np.isfinite(rates.force)))
-    if len(wrong):
-        raise Ended(Status.DIVERGED, int(wrong[0]))
-    return rates
-
-
-def _rates_at(run: Run, t: float, x: State) -> Rates:
-    problem, plant, (q, u, _) = run.problem, run.plant, x
-    tau = problem.drive.torque(t, run.middle, q, u, run.modes)
-    force = tau
-    if problem.links:
-        wrenches = [wrench.at(t, run.middle) for wrench in problem.wrenches]
-        force = force + plant.dynamics.wrench_forces(q, dict(zip(problem.links, wrenches)))
-    if run.stops.any():
-        force = force + stop_forces(run, q, u)
-    stuck = run.modes == STUCK
-    hold = np.zeros(len(u))
-    if run.dry:
-        force = force - np.where(stuck, 0, run.modes) * plant.friction
-    if stuck.any():
-        udot, hold = _held(plant, stuck, q, u, force)
-        force = force - hold
-    else:
-        udot = plant.dynamics.forward_dynamics(q, u, force)
-    return Rates(tau, force, hold, udot, float(u @ (force - plant.damping * u)))
-
-
-def stop_forces(run: Run, q: Array, u: Array) -> Array:
-    """What pushes joints back that are beyond a limit: a spring and a damper that never pull."""
-    stops, side = run.problem.stops, run.stops
-    limit = np.where(side > 0, stops.upper, np.where(side < 0, stops.lower, 0.0))
-    depth = side * (q[run.plant.coordinate] - limit)
-    push = stops.stiffness * depth + stops.absorption * side * u
-    return np.where(side != 0, -side * np.maximum(push, 0.0), 0.0)
-
-
-def _held(
-    plant: Plant, stuck: NDArray[np.bool_], q: Array, u: Array, force: Array
-) -> tuple[Array, Array]:
-    """Accelerations when some joints stick, and what friction must hold there."""
-    mass, bias = plant.dynamics.mass_matrix(q), plant.dynamics.bias(q, u)
-    free = ~stuck
-    udot = np.zeros(len(u))
-    udot[free] = np.linalg.solve(mass[np.ix_(free, free)], (force - bias)[free])
-    return udot, np.where(stuck, force - bias - mass @ udot, 0.0)
+def evaluated(functions: Functions, name: str, **given: Array) -> Array:
+    """A function of a mechanism, of those that are given which it takes."""
+    taken = functions.signature(name).inputs
+    return functions.function(name)(*(given[each.name] for each in taken))

@@ -1,38 +1,51 @@
-"""Rows of a motion as they are computed in Python."""
+"""The columns of a motion as they are computed, and what an integrator leaves besides them."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from kane_dynamics.arrays import Array
+from kane_dynamics.simulation.inputs import NoTorque
 from kane_dynamics.simulation.problem import Problem
-from kane_dynamics.simulation.rates import Rates, State
+from kane_dynamics.simulation.status import Status
+
+COLUMNS = ("t", "q", "u", "udot", "tau", "other_forces", "work")
+"""In the order in which loop.c knows them."""
 
 
 class Recording:
-    """Rows at the times asked for, and one that waits in case that nothing follows it."""
+    """Columns at the times asked for, with room for one row more where the motion ends early.
+
+    Attributes
+    ----------
+    columns : dict from str to array
+    zeros : set of str
+        Those of `columns` in which there is nothing.
+    done : int
+        How many rows have been written.
+    """
 
     def __init__(self, problem: Problem) -> None:
-        self._times = problem.row_times
-        self._nearly = problem.same_time
-        self._rows = np.empty((len(self._times) + 1, problem.row_width))
-        self._done = 0
-        self._waiting = False
-
-    @property
-    def rows(self) -> Array:
-        """What has been recorded."""
-        return self._rows[: self._done]
-
-    @property
-    def latest(self) -> Array:
-        """The row that was written last."""
-        row: Array = self._rows[self._done - (0 if self._waiting else 1)]
-        return row
+        layout, count = problem.rates.layout, len(problem.row_times) + 1
+        n, nq = layout.n, layout.nq
+        widths = dict(zip(COLUMNS, (0, nq, n, n, n, n, 0)))
+        rates = problem.rates
+        self.zeros = {"tau"} if isinstance(rates.input, NoTorque) else set()
+        if not (rates.side.links or rates.side.constraints):
+            self.zeros.add("other_forces")
+        # zeros that nobody writes take no time
+        self.columns = {
+            name: (np.zeros if name in self.zeros else np.empty)((count, width) if width else count)
+            for name, width in widths.items()
+        }
+        self.done = 0
+        self._layout, self._times, self._nearly = layout, problem.row_times, problem.same_time
 
     def next_time(self) -> float:
         """When the next row is due; infinity when all are done."""
-        return float(self._times[self._done]) if self._done < len(self._times) else np.inf
+        return float(self._times[self.done]) if self.done < len(self._times) else np.inf
 
     def due(self, t: float) -> bool:
         return self.next_time() <= t + self._nearly
@@ -41,18 +54,42 @@ class Recording:
         """Whether a row is due before t, and not at t."""
         return self.next_time() <= t - self._nearly
 
-    def write(self, t: float, x: State, k: Rates, counts: bool) -> None:
-        """Write a row; one that does not count is overwritten by the next."""
-        self._rows[self._done] = np.concatenate([[t], x.q, x.u, k.udot, k.tau, k.force, [x.work]])
-        self._done += counts
-        self._waiting = not counts
+    def write(self, t: float, x: Array, k: Array) -> None:
+        """Write a row."""
+        at = self._layout
+        parts = (t, x[at.qdot], x[at.udot], k[at.udot], k[at.tau], k[at.other], x[-1])
+        for column, part in zip(self.columns.values(), parts):
+            column[self.done] = part
+        self.done += 1
 
-    def write_last(self, t: float, x: State, k: Rates) -> None:
-        """Write a row after which nothing follows."""
-        if self._done == 0 or self._rows[self._done - 1, 0] < t:
-            self.write(t, x, k, counts=True)
+    def write_last(self, t: float, x: Array, k: Array) -> None:
+        """Write a row after which nothing follows, unless it is there."""
+        if self.done == 0 or self.columns["t"][self.done - 1] < t:
+            self.write(t, x, k)
 
-    def keep_waiting(self) -> None:
-        """Let the row that waits be the last."""
-        self._done += self._waiting
-        self._waiting = False
+    def column(self, name: str) -> Array:
+        """What has been recorded."""
+        return self.columns[name][: self.done]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an integrator leaves.
+
+    Attributes
+    ----------
+    recording : Recording
+    status : Status
+    culprit : int
+        As in `Ended`.
+    fault : str
+        What went wrong with the input.
+    local_error : float
+        Largest estimated error of a step.
+    """
+
+    recording: Recording
+    status: Status
+    culprit: int
+    fault: str
+    local_error: float

@@ -1,110 +1,94 @@
-"""Forward simulation: what a robot does under given torques, or under a controller."""
+"""Forward simulation: what a mechanism does under given torques, or under a controller."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
-import numpy as np
+from collections.abc import Sequence
 
 from kane_dynamics.arrays import Array
+from kane_dynamics.codegen.functions import Functions
 from kane_dynamics.codegen.notice import warn_once
-from kane_dynamics.dynamics import Dynamics
 from kane_dynamics.errors import CompileError
-from kane_dynamics.simulation import compiled, fixed
-from kane_dynamics.simulation.checks import energy_at_rest
-from kane_dynamics.simulation.divergence import (
-    Balance,
-    count_before_divergence,
-    count_before_imbalance,
-)
+from kane_dynamics.simulation.balance import Judge
+from kane_dynamics.simulation.compiled import CompiledSteps
+from kane_dynamics.simulation.constraints import Bounds
+from kane_dynamics.simulation.loop import FixedSteps
 from kane_dynamics.simulation.messages import error_at_start, message
 from kane_dynamics.simulation.motion import Motion
-from kane_dynamics.simulation.plant import plant_of
-from kane_dynamics.simulation.problem import FIXED_STEP, Problem, problem_of
-from kane_dynamics.simulation.status import Ended, Outcome, Status
+from kane_dynamics.simulation.problem import Problem, problem_of
+from kane_dynamics.simulation.rates import evaluated
+from kane_dynamics.simulation.recording import COLUMNS, Outcome
+from kane_dynamics.simulation.request import Request
+from kane_dynamics.simulation.status import Status
 from kane_dynamics.simulation.watch import Cancel, ProgressChoice, Watch
 
 
 def simulate(
-    dynamics: Dynamics, progress: ProgressChoice, cancel: Cancel | None, **asked: Any
+    functions: Functions,
+    request: Request,
+    bounds: Bounds,
+    parameters: Sequence[Array] = (),
+    progress: ProgressChoice = None,
+    cancel: Cancel | None = None,
 ) -> Motion:
-    """The motion of a robot: `Dynamics.simulate`, which says what can be asked for."""
-    problem = problem_of(plant_of(dynamics), **asked)
-    watch = Watch(problem, progress, cancel)
+    """The motion of a mechanism.
+
+    Parameters
+    ----------
+    functions : Functions
+        Of the mechanism.
+    request : Request
+        What is asked for.
+    bounds : dict from str to (float, float)
+        Limits of positions, by the names of their speeds.
+    parameters : sequence of array
+        Values of the late numbers of the equations.
+    progress, cancel
+        As in `Watch`.
+    """
+    problem = problem_of(functions, request, bounds, parameters)
+    watch, judge = Watch(request.duration, progress, cancel), Judge(problem)
     try:
-        outcome = _integrated(problem, watch)
+        outcome = _integrated(problem, watch, judge)
     finally:
         watch.close()
-    if not len(outcome.rows):
+    if not outcome.recording.done:
         raise error_at_start(problem, outcome)
-    return _motion(problem, outcome, Watch(problem, False, cancel))
+    return _motion(problem, outcome, judge)
 
 
-def _integrated(problem: Problem, watch: Watch) -> Outcome:
-    if problem.method not in FIXED_STEP:
-        from kane_dynamics.simulation import adaptive  # imports SciPy, which takes long
+def _integrated(problem: Problem, watch: Watch, judge: Judge) -> Outcome:
+    if not problem.request.fixed:
+        from kane_dynamics.simulation.adaptive import AdaptiveSteps  # SciPy takes long to import
 
-        return adaptive.integrate(problem, watch)
-    backend = problem.plant.dynamics.backend
+        return AdaptiveSteps(problem, watch).outcome()
+    backend = problem.rates.functions.backend
     if backend != "numpy":
         try:
-            return compiled.integrate(problem, watch)
+            return CompiledSteps(problem, watch, judge).outcome()
         except CompileError as error:
             if backend == "c":
                 raise
             warn_once("backend", f"{error}; NumPy is used instead, which is much slower")
-    return fixed.integrate(problem, watch)
+    return FixedSteps(problem, watch, judge).outcome()
 
 
-def _judged(problem: Problem, outcome: Outcome, balance: Balance, watch: Watch) -> Outcome:
-    """What came out, without states that are not good.
-
-    When this is cancelled, all states are kept, in a motion that was cancelled.
-    """
-    if outcome.status == Status.DIVERGED:
-        return replace(outcome, rows=outcome.rows[: count_before_imbalance(balance)])
-    if problem.method not in FIXED_STEP or outcome.status == Status.CANCELLED:
-        return outcome
-    try:
-        good = count_before_divergence(
-            problem, outcome.rows, balance, lambda stretch: _integrated(stretch, watch)
-        )
-    except Ended as end:
-        return replace(outcome, status=end.status)
-    if good == len(outcome.rows):
-        return outcome
-    return replace(outcome, rows=outcome.rows[:good], status=Status.UNBALANCED)
-
-
-def _columns(problem: Problem, rows: Array) -> list[Array]:
-    nq, n = len(problem.q), len(problem.u)
-    parts = np.split(rows, np.cumsum([1, nq, n, n, n, n]), axis=1)
-    return [np.ascontiguousarray(part) for part in parts]
-
-
-def _motion(problem: Problem, outcome: Outcome, watch: Watch) -> Motion:
-    dynamics = problem.plant.dynamics
-    _, q, u, *_, work = _columns(problem, outcome.rows)
-    kinetic, potential = dynamics.energy(q, u)
-    at_rest = energy_at_rest(problem.plant, problem.q, potential)
-    balance = Balance(kinetic, potential, work[:, 0], at_rest)
-    outcome = _judged(problem, outcome, balance, watch)
-    t, q, u, udot, tau, force, work = _columns(problem, outcome.rows)
+def _motion(problem: Problem, outcome: Outcome, judge: Judge) -> Motion:
+    rates, recording = problem.rates, outcome.recording
+    given = {"t": recording.column("t")[:, None]}
+    given.update(q=recording.column("q"), u=recording.column("u"))
+    kinetic, potential = evaluated(rates.functions, "energy", **rates.named(**given)).T.copy()
+    if outcome.status in (Status.DIVERGED, Status.UNBALANCED):
+        columns = recording.column("t"), kinetic, potential, recording.column("work")
+        recording.done = judge.count_good(*columns)
     return Motion(
-        t=t[:, 0],
-        q=q,
-        u=u,
-        udot=udot,
-        tau=tau,
-        other_forces=force - tau,
-        work=work[:, 0],
-        kinetic=kinetic[: len(t)].copy(),
-        potential=potential[: len(t)].copy(),
+        **{name: recording.column(name) for name in COLUMNS},
+        kinetic=kinetic[: recording.done],
+        potential=potential[: recording.done],
         completed=outcome.status == Status.FINISHED,
         message=message(problem, outcome),
-        coordinate_names=dynamics.coordinate_names,
-        speed_names=dynamics.speed_names,
-        _plant=problem.plant,
+        coordinate_names=problem.equations.coordinate_names,
+        speed_names=problem.equations.speed_names,
+        _functions=rates.functions,
+        _parameters=rates.parameters,
         _local_error=outcome.local_error,
     )

@@ -1,16 +1,12 @@
-"""How a simulation ended, and what is said about it."""
+"""How a simulation goes on, or ends."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
-
-import numpy as np
-from numpy.typing import NDArray
 
 
 class Status(IntEnum):
-    """How it ended; the same numbers stand in run.h, but for the last three."""
+    """Where it is; the same numbers stand in loop.c, but for the last three."""
 
     RUNNING = 0
     FINISHED = 1
@@ -18,13 +14,14 @@ class Status(IntEnum):
     SINGULAR = 3
     INPUT_FAULT = 4
     LIMIT_REACHED = 5
-    CANCELLED = 6
-    EXHAUSTED = 7
-    UNBALANCED = 8
+    DOUBTFUL = 6
+    CANCELLED = 7
+    EXHAUSTED = 8
+    UNBALANCED = 9
 
 
 class Ended(Exception):
-    """A simulation written in Python ends early."""
+    """A simulation ends early; `culprit` is the speed, n + the coordinate, or the constraint."""
 
     def __init__(self, status: Status, culprit: int = 0) -> None:
         super().__init__(status.name)
@@ -34,27 +31,3 @@ class Ended(Exception):
 
 class InputFault(Exception):
     """The function that gives the torques has failed; the message says how."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What an integrator leaves.
-
-    Attributes
-    ----------
-    rows : array (K, 2 + nq + 4 n)
-        t, q, u, udot, tau, force, work.
-    status : Status
-    culprit : int
-        The speed at fault; or n + the coordinate at fault.
-    fault : str
-        What went wrong with the input.
-    local_error : float
-        Largest estimated error of a step.
-    """
-
-    rows: NDArray[np.float64]
-    status: Status
-    culprit: int
-    fault: str
-    local_error: float

@@ -9,7 +9,6 @@ from typing import NamedTuple, TextIO
 
 from kane_dynamics.arrays import Array
 from kane_dynamics.errors import ArgumentError
-from kane_dynamics.simulation.problem import Problem
 
 TURN = 0.02
 """Seconds between two looks."""
@@ -43,7 +42,8 @@ class Watch:
 
     Parameters
     ----------
-    problem : Problem
+    duration : float
+        Of the simulation, s.
     progress : callable, bool or None
         Told how far the simulation is. Without one, a bar is shown if errors go to a terminal;
         False shows none.
@@ -51,12 +51,12 @@ class Watch:
         Asked whether to stop.
     """
 
-    def __init__(self, problem: Problem, progress: ProgressChoice, cancel: Cancel | None) -> None:
+    def __init__(self, duration: float, progress: ProgressChoice, cancel: Cancel | None) -> None:
         if cancel is not None and not callable(cancel):
             raise ArgumentError(f"cancel must be a function without arguments, got {cancel!r}")
         if not (progress is None or isinstance(progress, bool) or callable(progress)):
             raise ArgumentError(f"progress must be a function, a bool or None, got {progress!r}")
-        self._problem = problem
+        self._duration = duration
         self._cancel = cancel
         self._tell = progress if callable(progress) else None
         terminal = progress in (None, True) and sys.stderr is not None and sys.stderr.isatty()
@@ -68,12 +68,12 @@ class Watch:
         """Whether it is time for a look."""
         return time.monotonic() - self._last >= TURN
 
-    def stops(self, row: Array) -> bool:
-        """Look at the latest row; whether to stop."""
+    def stops(self, t: float, q: Array, u: Array, tau: Array) -> bool:
+        """Look at the latest state; whether to stop."""
         self._last = time.monotonic()
-        share = float(row[0] / self._problem.duration)
+        share = t / self._duration
         if self._tell is not None:
-            self._tell(self._progress(share, row))
+            self._tell(Progress(share, t, q.copy(), u.copy(), tau.copy()))
         if self._bar is not None and self._last - self._begin > BAR_AFTER:
             self._draw(self._bar, share)
         return self._cancel is not None and bool(self._cancel())
@@ -91,12 +91,6 @@ class Watch:
         if self._bar is not None and self._drawn:
             self._bar.write("\r\x1b[K")
             self._bar.flush()
-
-    def _progress(self, share: float, row: Array) -> Progress:
-        nq, n = len(self._problem.q), len(self._problem.u)
-        q, u = row[1 : 1 + nq], row[1 + nq : 1 + nq + n]
-        tau = row[1 + nq + 2 * n : 1 + nq + 3 * n]
-        return Progress(share, float(row[0]), q.copy(), u.copy(), tau.copy())
 
     def _draw(self, terminal: TextIO, share: float) -> None:
         full = round(BAR_WIDTH * share)

@@ -70,9 +70,9 @@ class Matrix(NamedTuple):
         return Matrix(*(Vector(*column) for column in zip(*self)))
 
 
-def vector(graph: Graph, numbers: Iterable[Number]) -> Vector:
-    """A constant vector."""
-    return Vector(*(graph.constant(float(number)) for number in numbers))
+def vector(graph: Graph, numbers: Iterable[Expr | Number]) -> Vector:
+    """A vector of numbers, or of expressions."""
+    return Vector(*map(graph.expr, numbers))
 
 
 def matrix(graph: Graph, rows: Iterable[Iterable[Number]]) -> Matrix:

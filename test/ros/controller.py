@@ -1,7 +1,8 @@
 """A controller in a process of its own: says what efforts it was given, and follows in its mind.
 
 The frame of a trajectory tells how it behaves: "reject" it, accept it "late", "abort" it in the
-middle, be done at "once", or in the course of time. A new goal takes the place of the one before.
+middle, be done at "once", be "mute" all the time, or it "falls mute" when it has begun; else it is
+done in the course of time. A new goal takes the place of the one before.
 """
 
 import threading
@@ -59,7 +60,8 @@ class Controller(Node):
                 return result
             feedback = FollowJointTrajectory.Feedback(joint_names=motion.joint_names, index=1)
             feedback.desired = motion.points[0]
-            handle.publish_feedback(feedback)
+            if "mute" not in frame or (frame == "falls mute" and time.monotonic() - begin < 0.2):
+                handle.publish_feedback(feedback)
             time.sleep(PERIOD)
         handle.succeed()
         efforts = [list(point.effort) for point in motion.points]

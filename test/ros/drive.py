@@ -98,6 +98,7 @@ def drive(
     graph.start(
         robot.urdf,
         REMAPPED[controller],
+        ready=False,  # the hardware starts at the same time
         joints=list(robot.joints),
         **(parameters or {}),
     )
@@ -105,6 +106,7 @@ def drive(
     if controller == "trajectory":
         start.setdefault("braked", False)
     with Hardware(place, robot.urdf, robot.joints, **start) as hardware:
+        graph.wait_until_serving()
         commands = client.speak(JointTrajectory, "/joint_trajectory")
         hardware.connected()
         client.spin_for(0.5)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from history_lifetime import SILENT, Lifetime
+from history_lifetime import SILENT, Joined, Lifetime, Plan
 from history_messages import MS, SECOND, Array
 from history_settings import Fade
 from history_verdict import Verdict
@@ -27,6 +27,7 @@ _FADED = 0.01  # of the effort limits: how exactly it is known what other parame
 _SLEWING = 0.15  # s, for which a command may be on its way without going as fast as it can
 _SLOW = 0.8  # share of the velocity limit, up to which a floating arm is not held back
 _ASKED = 12  # commands that are asked where the arm is held
+_LIKELY = 3  # ways of joining a plan that are looked at closely
 _GUESSES = 16  # states that one of them may have known
 BLIND = round(3.6 * SECOND)
 """Ns: the longest time of braking without joint states, after a timeout."""
@@ -46,6 +47,11 @@ class Explanations:
         self._of, self._verdict = lifetime, verdict
         self._fade: Fade | None = None
         self._offset = np.zeros(len(lifetime.limits))
+        self._ways: dict[int, list[Plan]] = {}
+        """How the plans that were taken up can have been joined, the likeliest first."""
+        self._way: Plan | None = None
+        self._wanted: list[Callable[[Array], Sample]] = []
+        """Where the arm can have been wanted until now, by the times (N,)."""
 
     def check(self, finite: np.ndarray) -> None:
         """Find commands that nothing explains, among those that are finite."""
@@ -64,6 +70,7 @@ class Explanations:
                 self._verdict.found(self._of.sent[k], "explained", self._unexplained(k, words))
                 away = np.zeros(len(self._of.limits), bool)
             self._verdict.explained[how or "not"] += 1
+            self._remember(how, k, holds.get(k))
             # what is on its way for long must go as fast as it may
             moved = np.where(away, moved + np.abs(self._of.commands[k] - before), 0.0)
             slewing = np.where(away, np.where(slewing < 0, self._of.sent[k], slewing), -1)
@@ -106,8 +113,10 @@ class Explanations:
             if "holding" in words and held is not None:
                 law = self._held(values, held)
                 found = self._fit_states(k, before, law, _HELD, fade)
-                if found is not None:
+                if found is not None and not (found.any() and self._of.tripped[k]):
                     return "holding", found, floor
+                if self._of.tripped[k] and self._brakes(k, values):
+                    return "held after a trip", none, floor
             if "following" in words:
                 found, plan = self._followed(k, values, before, fade, floor)
                 if found is not None:
@@ -210,16 +219,62 @@ class Explanations:
         )[::-1]
         on_its_way: tuple[np.ndarray | None, int] = None, floor
         for index in range(floor, until):
-            for plan in self._of.plans[index][1]:
-                if plan.begin > self._of.sent[k] + MS:
-                    continue
+            known = self._ways.get(index)
+            ways = known or self._joined(index, since, self._of.sent[k])
+            for way in self._likeliest(k, ways, instants, values):
                 for window in _WINDOWS:
-                    found = self._along(k, plan.at(instants, *window), values, before, fade)
+                    found = self._along(k, way.at(instants, *window), values, before, fade)
                     if found is not None and not found.any():
+                        self._way, self._ways[index] = (
+                            way,
+                            [way, *(w for w in ways if w is not way)],
+                        )
                         return found, index
-                    if on_its_way[0] is None:
-                        on_its_way = found, index
+                    if on_its_way[0] is None and found is not None:
+                        on_its_way, self._way = (found, index), way
+                        self._ways.setdefault(index, ways)
         return on_its_way
+
+    def _likeliest(
+        self, k: int, ways: list[Plan], instants: Array, values: dict[str, Any]
+    ) -> Iterator[Plan]:
+        """The way that was right before, then some of the others whose torques are nearest."""
+        yield from ways[:1]
+        if len(ways) < 2:
+            return
+        places = next(self._of.recent(k, self._of.timeout))
+        q, v = self._of.q[places], self._of.v[places]
+        misfits = []
+        for way in ways[1:]:
+            wanted = way.at(instants, *_WINDOWS[0])
+            torques = [
+                self._feedback(values, Sample(*(x[at] for x in wanted)), q, v, True)
+                for at in (0, len(instants) // 2, -1)
+                if len(q)
+            ]
+            off = np.abs(np.array(torques) - self._of.commands[k]) / self._of.limits
+            misfits.append(off.max(axis=-1).min(initial=np.inf))
+        yield from (ways[1 + at] for at in np.argsort(misfits)[:_LIKELY])
+
+    def _joined(self, index: int, since: int, sent: int) -> list[Plan]:
+        """A plan as it is, and joined from where the arm can have been wanted until then."""
+        plans = [plan for plan in self._of.plans[index][1] if plan.begin <= sent + MS]
+        return plans + [
+            Joined(plan, t, Sample(*(x[0] for x in wanted(np.array([t])))), self._of.speeds)
+            for plan in plans
+            for wanted in self._wanted
+            for t in np.linspace(since, sent, 4)
+        ]
+
+    def _remember(self, how: str, k: int, held: Array | None) -> None:
+        """Note where the arm is wanted, from which the next plan is joined."""
+        if how == "following" and self._way is not None:
+            self._wanted = [self._way.states]
+        elif how == "holding" and held is not None:
+            self._wanted = [_still(held)]
+        else:
+            places = next(self._of.recent(min(k + 1, len(self._of.sent) - 1), self._of.timeout))
+            self._wanted = [_moving(self._of.q[at], self._of.v[at]) for at in places[-4:]]
 
     def _along(
         self, k: int, wanted: Sample, values: dict[str, Any], before: Array, fade: Fade | None
@@ -335,3 +390,13 @@ class Explanations:
         accelerations = np.linalg.solve(self._of.arm.mass_matrix(q), lacking[..., None])[..., 0]
         implied: Array = q + (accelerations + kd_ * v) / kp
         return implied
+
+
+def _moving(position: Array, velocity: Array) -> Callable[[Array], Sample]:
+    return lambda times: Sample(
+        *(np.broadcast_to(x, (len(times), len(x))) for x in (position, velocity, 0.0 * velocity))
+    )
+
+
+def _still(place: Array) -> Callable[[Array], Sample]:
+    return _moving(place, 0.0 * place)

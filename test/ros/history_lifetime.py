@@ -29,11 +29,43 @@ class Plan:
 
     def at(self, times: Array, lead: float, period: float) -> Sample:
         """States at times (N,) in ns, with the mean acceleration of a period after a lead, in s."""
-        t = (times - self.begin) / SECOND
-        now = self._motion.sample(t)
-        before, after = self._motion.sample(t + lead), self._motion.sample(t + lead + period)
+        now, before, after = (self.states(times + late) for late in leads(lead, period))
         mean = (after.velocities - before.velocities) / period
         return Sample(now.positions, now.velocities, mean)
+
+    def states(self, times: Array) -> Sample:
+        """States at times (N,) in ns."""
+        return self._motion.sample((times - self.begin) / SECOND)
+
+
+class Joined(Plan):
+    """A trajectory that is joined, from a state of the arm that was wanted when it was taken up.
+
+    As in kane_dynamics/ros/commands/references.py.
+    """
+
+    def __init__(self, plan: Plan, taken_up: float, before: Sample, speeds: Array) -> None:
+        self.begin, self._motion = plan.begin, plan._motion
+        self._taken_up = taken_up
+        wanted = plan.states(np.array([taken_up]))
+        self._off = before.positions - wanted.positions[0]
+        self._speed = before.velocities - wanted.velocities[0]
+        shares = 9.375 * np.abs(self._off) / speeds, np.abs(self._speed) / speeds
+        self._seconds = max(np.max(shares), 0.1)
+
+    def states(self, times: Array) -> Sample:
+        wanted, total = super().states(times), self._seconds
+        s = np.clip((times - self._taken_up) / SECOND / total, 0.0, 1.0)[:, None]
+        off = self._off * (1.0 - 10.0 * s**3 + 15.0 * s**4 - 6.0 * s**5)
+        off = off + self._speed * total * (s - 6.0 * s**3 + 8.0 * s**4 - 3.0 * s**5)
+        fading = self._off / total * (-30.0 * s**2 + 60.0 * s**3 - 30.0 * s**4)
+        fading = fading + self._speed * (1.0 - 18.0 * s**2 + 32.0 * s**3 - 15.0 * s**4)
+        return Sample(wanted.positions + off, wanted.velocities + fading, wanted.accelerations)
+
+
+def leads(lead: float, period: float) -> tuple[float, float, float]:
+    """Now, when a command has come, and when the next one has, in ns."""
+    return 0.0, lead * SECOND, (lead + period) * SECOND
 
 
 class Lifetime:
@@ -46,6 +78,8 @@ class Lifetime:
     commands : array (M, n)
     words : list of set of str
         What was being done when each was sent.
+    tripped : list of bool
+        Whether something had been wrong before; then gains are the node's own.
     told : list of Told
     settings : Settings
     enablings : list of Enabling
@@ -83,6 +117,7 @@ class Lifetime:
         self.plans_asked = [asked for asked, _ in self.plans]
         self.timeout = round(float(self.settings.first["state_timeout"]) * SECOND)
         self.words = [self._doing(k) for k in range(len(self.sent))]
+        self.tripped = [self._is_tripped(k) for k in range(len(self.sent))]
 
     def enabled_between(self, begin: int, end: int) -> bool:
         """Whether somebody's wish to enable may have been heard from one time to another."""
@@ -100,6 +135,11 @@ class Lifetime:
         after = self.sent[k + 1] if k + 1 < len(self.sent) else sent + SECOND
         first, last = bisect_right(self.told_sent, sent), bisect_left(self.told_sent, after)
         return {told.doing for told in self.told[max(first - 1, 0) : max(last, first)]}
+
+    def _is_tripped(self, k: int) -> bool:
+        """Whether it was told before a command that something was wrong."""
+        last = bisect_right(self.told_sent, self.sent[k]) - 1
+        return last >= 0 and self.told[last].state == "tripped"
 
     def begins(self, k: int) -> bool:
         """Whether a command has none before it that it could differ from: just enabled, or lost."""

@@ -65,7 +65,7 @@ def draw(path: Path, runs: dict[str, tuple[Record, int]]) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
     colors = {"controller alone": "tab:red", "with efforts of the node": "tab:blue"}
     joint = 1
     for name, (record, sent) in runs.items():
@@ -88,7 +88,9 @@ def draw(path: Path, runs: dict[str, tuple[Record, int]]) -> None:
     right.set(xlabel="time [s]", ylabel="farthest joint [mrad]", title="Distance from the path")
     for axes in (left, right):
         axes.grid(alpha=0.3)
-        axes.legend(fontsize=8, loc="best")
+        axes.legend(
+            fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3
+        )
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=110)
 

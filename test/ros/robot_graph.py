@@ -32,6 +32,7 @@ TWO_LINK = ROOT / "urdf" / "two_link_arm.urdf"
 STANFORD = ROOT / "urdf" / "stanford_arm.urdf"
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 PATIENCE = 60.0  # s, for a machine that does other things too
+LOOK = 0.02  # s between two looks at what no message tells
 
 
 def _described(file: str) -> Path:
@@ -91,7 +92,7 @@ class NodeProcess:
             return self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            raise
+            return self.process.wait()
 
 
 class Client(Node):
@@ -145,8 +146,8 @@ class Client(Node):
 
     def spin_for(self, seconds: float) -> None:
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            self._spinner.spin_once(timeout_sec=0.01)
+        while (left := end - time.monotonic()) > 0.0:
+            self._spinner.spin_once(timeout_sec=left)
 
     def until(
         self,
@@ -157,11 +158,12 @@ class Client(Node):
     ) -> Any:
         """Spin until a condition holds, doing something every period; what the condition gave."""
         end, due = time.monotonic() + PATIENCE, 0.0
+        look = LOOK if meanwhile is None else min(LOOK, period / 2.0)
         while time.monotonic() < end:
             if meanwhile is not None and time.monotonic() >= due:
                 due = time.monotonic() + period
                 meanwhile()
-            self._spinner.spin_once(timeout_sec=0.005)
+            self._spinner.spin_once(timeout_sec=look)
             result = condition()
             if result:
                 return result
@@ -212,8 +214,8 @@ class Graph:
         self.client.destroy_node()
         rclpy.shutdown(context=self._context)
         for status, node in statuses:
+            sys.stderr.write(node.log)  # which pytest shows if the test fails
             if kind is not None:
-                sys.stderr.write(node.log)
                 continue
             assert status == 0, node.log
             assert "Traceback" not in node.log, node.log

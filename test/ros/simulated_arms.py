@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from kane_dynamics.ros.model import Array, Model, load_model
-from kane_dynamics.ros.settings import Settings
-from kane_dynamics.ros.stamps import SECOND
+from kane_dynamics.arrays import Array
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.parameters.settings import Settings
+from kane_dynamics.ros.robot.model import Model, load_model
 
 URDF = Path(__file__).parents[2] / "urdf"
 

@@ -14,10 +14,10 @@ from robot_graph import PATIENCE
 from std_msgs.msg import Float64
 from std_srvs.srv import SetBool
 
-from kane_dynamics.ros import beside as beside_module
-from kane_dynamics.ros.beside import Beside
-from kane_dynamics.ros.executor import PromptExecutor
-from kane_dynamics.ros.late_answers import LateService
+from kane_dynamics.ros.middleware import beside as beside_module
+from kane_dynamics.ros.middleware.beside import Beside
+from kane_dynamics.ros.middleware.executor import PromptExecutor
+from kane_dynamics.ros.middleware.late_answers import LateService
 
 WAIT_SET = rclpy_implementation.WaitSet
 BESIDE = "large messages"
@@ -163,6 +163,6 @@ def test_with_an_unknown_version_of_rclpy_the_executor_serves_everything(
 
 def wait_set_of_another_version(*sizes: object) -> object:
     """As this package calls it, it is of another version; as rclpy does, not."""
-    if sys._getframe(1).f_globals["__name__"] == "kane_dynamics.ros.waiting":
+    if sys._getframe(1).f_globals["__name__"] == "kane_dynamics.ros.middleware.waiting":
         raise TypeError("the wait set takes other arguments")
     return WAIT_SET(*sizes)

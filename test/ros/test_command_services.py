@@ -114,9 +114,12 @@ def test_a_trajectory_that_holds_the_arm_comes_on_request_and_at_start(
     def publish() -> None:
         states.publish(joint_state(JOINTS, HERE))
 
-    client.until(lambda: answers, "the trajectory at start", publish)
+    client.until(lambda: len(answers) > 2, "the trajectory at start, again and again", publish)
     assert trigger(graph, "hold", publish).success
-    client.until(lambda: len(answers) == 2, "the trajectory on request")
+    client.spin_for(0.3)
+    heard = len(answers)
+    client.spin_for(0.5)
+    assert len(answers) == heard, "not after the one on request"
     efforts = [0.0, 0.0] if compensates else arm_of(TWO_LINK).gravity(HERE)
     for answer in answers:
         assert answer.joint_names == JOINTS
@@ -125,6 +128,29 @@ def test_a_trajectory_that_holds_the_arm_comes_on_request_and_at_start(
             assert list(point.positions) == HERE
             assert not any((*point.velocities, *point.accelerations))
             np.testing.assert_allclose(point.effort, efforts, rtol=1e-9)
+
+
+def test_the_first_hold_trajectory_stays_where_it_is_and_gives_way_to_others(graph: Graph) -> None:
+    """An arm sags until its controller takes up what holds it."""
+    graph.start(TWO_LINK, hold_at_start=True)
+    client = graph.client
+    answers = client.hear(JointTrajectory, ANSWERS)
+    states = client.speak(JointState, "/joint_states")
+    commands = client.speak(JointTrajectory, "/joint_trajectory")
+    here = list(HERE)
+
+    def publish() -> None:
+        states.publish(joint_state(JOINTS, here))
+
+    client.until(lambda: len(answers) > 2, "the trajectory at start", publish)
+    here[0] -= 0.05
+    client.until(lambda: len(answers) > 5, "it after the arm has sagged", publish)
+    assert {tuple(each.points[0].positions) for each in answers} == {tuple(HERE)}
+    commands.publish(trajectory(JOINTS, [0.0, 1.0], [here, [0.5, 0.5]]))
+    client.until(lambda: len(answers[-1].points) > 2, "another trajectory", publish)
+    heard = len(answers)
+    client.spin_for(0.5)
+    assert len(answers) == heard
 
 
 def test_a_wrong_number_of_gains_is_refused_with_a_sentence(graph: Graph) -> None:

@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 from robot_graph import limited_arm
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.ros.commands.commander import Commander
 from kane_dynamics.ros.commands.output import RISE
+from kane_dynamics.ros.commands.state import State
 from kane_dynamics.ros.commands.trust import Seen
-from kane_dynamics.ros.commands.wishes import State
-from kane_dynamics.ros.model import Array, Model, load_model
-from kane_dynamics.ros.settings import Settings
-from kane_dynamics.ros.stamps import SECOND
-from kane_dynamics.ros.trajectories.plans import Plan, Schedule, plan_for
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.parameters.settings import Settings
+from kane_dynamics.ros.robot.model import Model, load_model
+from kane_dynamics.ros.trajectories.plans import Plan, Timetable, plan_for
 from kane_dynamics.ros.trajectories.points import Points
 from kane_dynamics.ros.trajectories.verdicts import Code, Verdict
 from kane_dynamics.simulation.trajectory import Sample
@@ -51,7 +52,7 @@ class Arm:
     def __init__(self, model: Model, enabled: bool = True, **settings: Any) -> None:
         self.model, self.now = model, 1000 * SECOND
         self.settings = Settings(backend="numpy", **settings)
-        self.schedule = Schedule()
+        self.schedule = Timetable()
         self.commander = Commander(model, self.settings, self.schedule.due)
         self.positions, self.velocities = HERE.copy(), np.zeros(2)
         self.effort = model.gravity(HERE)
@@ -342,9 +343,7 @@ def test_what_effort_limits_cost_is_said() -> None:
     weak = load_model(limited_arm(effort=12.8), Settings(backend="numpy"))
     arm = Arm(weak)  # it needs 13.1, which is nearly that
     arm.run(PERIOD / SECOND)
-    assert "joint 'joint1' is commanded its limit of 12.8, where 13" in str(
-        arm.commander.saturation
-    )
+    assert "joint 'joint1' is commanded its limit of 12.8, where 13" in arm.commander.saturation
 
 
 # ------------------------------------------------------------------------- states not to be trusted

@@ -14,11 +14,11 @@ from hardware.robots import PANDA, TIMES
 from hardware.settings import Settings as Hardware
 
 from kane_dynamics.ros.commands.commander import Commander
+from kane_dynamics.ros.commands.state import State
 from kane_dynamics.ros.commands.trust import Seen
-from kane_dynamics.ros.commands.wishes import State
-from kane_dynamics.ros.model import load_model
-from kane_dynamics.ros.settings import Settings
-from kane_dynamics.ros.stamps import SECOND
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.parameters.settings import Settings
+from kane_dynamics.ros.robot.model import load_model
 from kane_dynamics.ros.trajectories.verdicts import Code, Verdict
 from kane_dynamics.simulation.trajectory import Trajectory
 
@@ -106,6 +106,11 @@ class Rig:
                 self.arm.command(command)
             self.now, self._tick = self.now + MS, self._tick + 1
 
+    def lose_states(self) -> None:
+        """Hear of no joint any more."""
+        self._every = np.full(len(self._times), np.iinfo(np.int64).max)
+        self._tick = max(self._tick, 1)
+
     def assert_rests(self) -> None:
         assert (self.fastest <= 1.2 * self.model.velocity_limits).all()
         assert np.abs(self.arm.velocity).max() <= 0.06
@@ -181,3 +186,70 @@ def test_gains_that_are_too_high_trip_and_do_not_brake(given: dict[str, Any]) ->
     rig.run(6.0)
     assert rig.commander.tripped
     assert np.abs(rig.arm.velocity).max() <= 0.06
+
+
+@pytest.mark.parametrize("control", ["computed_torque", "pd"])
+def test_a_trajectory_that_begins_near_the_arm_is_joined_without_a_step(control: str) -> None:
+    off = np.array([0.09, -0.05, 0.0, 0.09, -0.09, 0.0, 0.09])
+    rig = Rig(PANDA.urdf, PANDA.joints, PANDA.initial - off, motion=PANDA.motion, control=control)
+    rig.run(0.5)
+    before, most = rig.arm.effort.copy(), np.zeros(7)
+    for _ in range(200):
+        rig.run(0.002)
+        most = np.maximum(most, np.abs(rig.arm.effort - before))
+    along = PANDA.motion.sample(np.linspace(0.0, 0.4, 201))
+    needed = np.abs(rig.model.efforts(*along) - before).max(axis=0)
+    assert (most <= needed + 0.1 * rig.model.effort_limits).all()
+    assert (
+        rig.fastest <= np.abs(along.velocities).max(axis=0) + 0.25 * rig.model.usual_speeds
+    ).all()
+    rig.run(TIMES[-1] + 0.1)
+    assert not rig.commander.tripped
+    assert np.abs(rig.arm.position - PANDA.points[-1]).max() <= 2e-3
+
+
+@pytest.mark.parametrize(("joint", "where", "speed"), [(5, 3.4, 1.5), (3, -2.8, -1.5)])
+def test_a_floating_arm_that_is_flung_at_a_stop_does_not_reach_it(
+    joint: int, where: float, speed: float
+) -> None:
+    begin = np.array(PANDA.initial)
+    begin[joint] = where
+    rig = Rig(PANDA.urdf, PANDA.joints, begin)
+    rig.run(0.1)
+    rig.arm._qvel[rig.arm._order[joint]] = speed
+    limits, reached = rig.model.dynamics.limits, []
+    for _ in range(150):
+        rig.run(0.01)
+        reached.append(rig.arm.position.copy())
+    assert (np.array(reached) <= limits.upper).all()
+    assert (np.array(reached) >= limits.lower).all()
+    assert abs(reached[-1][joint] - where) > 0.1, "it was flung"
+
+
+def test_friction_of_joints_is_learnt_while_they_move() -> None:
+    rig = panda(motion=PANDA.motion, hardware=FRICTION)
+    rig.run(0.5 + TIMES[-1])
+    learnt = rig.commander._unseen.friction
+    np.testing.assert_allclose(learnt.viscous, FRICTION["viscous"], atol=0.1)
+    np.testing.assert_allclose(learnt.dry, FRICTION["dry"], atol=0.05)
+    smooth = panda(motion=PANDA.motion)
+    smooth.run(0.5 + TIMES[-1])
+    learnt = smooth.commander._unseen.friction
+    assert np.abs([learnt.viscous, learnt.dry]).max() <= 0.01
+
+
+@pytest.mark.parametrize("after", [0.2, 1.2, 2.5])
+@pytest.mark.parametrize("hardware", [FRICTION, {"dry": 0.2}])
+def test_an_arm_with_friction_that_nobody_sees_any_more_is_braked_and_stays(
+    hardware: dict[str, float], after: float
+) -> None:
+    """The URDF does not know of the friction: the arm has shown it in the motion until then."""
+    rig = panda(motion=PANDA.motion, hardware=hardware)
+    rig.run(0.5 + after)
+    rig.lose_states()
+    rig.run(0.4)
+    assert rig.commander.state is State.NOTHING
+    left = rig.arm.position.copy()
+    rig.run(3.0)
+    assert np.abs(rig.arm.position - left).max() <= 0.02
+    rig.assert_rests()

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from kane_dynamics.ros import control_clock
-from kane_dynamics.ros.control_clock import PARTED, ControlClock
-from kane_dynamics.ros.stamps import SECOND
+from kane_dynamics.ros.commands import control_clock
+from kane_dynamics.ros.commands.control_clock import PARTED, ControlClock
+from kane_dynamics.ros.messages.stamps import SECOND
 
 
 class Times:

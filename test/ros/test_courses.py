@@ -7,9 +7,9 @@ import pytest
 from robot_graph import STANFORD, TWO_LINK, limited_arm
 
 from kane_dynamics.ros.faults import Fault
-from kane_dynamics.ros.model import Model, load_model
-from kane_dynamics.ros.settings import Settings
-from kane_dynamics.ros.stamps import SECOND
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.parameters.settings import Settings
+from kane_dynamics.ros.robot.model import Model, load_model
 from kane_dynamics.ros.trajectories.efforts import Course, course_of
 from kane_dynamics.ros.trajectories.plans import Plan, plan_for
 from kane_dynamics.ros.trajectories.points import Points
@@ -107,10 +107,18 @@ def test_a_last_velocity_that_is_zero_but_for_rounding_is_at_rest(arm: Model) ->
     np.testing.assert_allclose(made.efforts[-1], arm.gravity(np.array([0.5, 0.5])), rtol=1e-12)
 
 
-@pytest.mark.parametrize("ends", [([[0.0, 0.0]], [[0.0, 0.0]]), ([[0.3, 0.0]], [[1.0, 0.0]])])
+@pytest.mark.parametrize("ends", [([[0.0, 0.0]], [[0.0, 0.0]]), ([[0.3, -0.4]], [[1.0, 0.0]])])
 def test_nothing_follows_a_last_point_at_rest_or_in_motion(arm: Model, ends: Any) -> None:
     plan = planned(arm, [0.0, 0.0], [1.0], [[0.5, 0.5]], *map(np.array, ends))
-    assert course(plan, arm).times[-1] == 1.0
+    made = course(plan, arm)
+    assert made.times[-1] == 1.0
+    assert not made.unfit
+    assert made.restless == (
+        "joint 'joint2' is to move at -0.4 at the last point, at 1 s, expected a trajectory that "
+        "ends at rest"
+        if np.any(ends[0])
+        else ""
+    )
 
 
 def test_efforts_for_a_robot_that_compensates_gravity_come_without_it(arm: Model) -> None:

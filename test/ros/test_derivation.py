@@ -18,9 +18,9 @@ import pytest
 from robot_graph import PATIENCE, ROOT, STANFORD, TWO_LINK, arm_of, panda
 
 from kane_dynamics.errors import KaneDynamicsError
-from kane_dynamics.ros.derivation import DIED, DerivationProcess, Overtaken
-from kane_dynamics.ros.model import Model, load_arguments, load_model
-from kane_dynamics.ros.parameters import Settings
+from kane_dynamics.ros.parameters.declaration import Settings
+from kane_dynamics.ros.robot.derivation import DIED, DerivationProcess, Overtaken
+from kane_dynamics.ros.robot.model import Model, load_model
 
 
 @pytest.fixture
@@ -30,9 +30,8 @@ def elsewhere() -> Iterator[DerivationProcess]:
     process.close()
 
 
-def asked(place: Path, text: str = "", **settings: Any) -> dict[str, Any]:
-    description = text or TWO_LINK.read_text()
-    return load_arguments(description, Settings(cache_dir=str(place), **settings))
+def asked(place: Path, text: str = "", **settings: Any) -> Any:
+    return text or TWO_LINK.read_text(), Settings(cache_dir=str(place), **settings), {}
 
 
 def pid_of(process: DerivationProcess) -> int:
@@ -57,7 +56,7 @@ def test_the_model_is_that_of_this_process_and_comes_through_the_cache(
 ) -> None:
     arguments = asked(tmp_path, STANFORD.read_text())
     caplog.set_level(logging.INFO, "kane_dynamics")
-    model = elsewhere.model(arguments)
+    model = elsewhere.model(*arguments)
     assert not [record for record in caplog.records if "compiling" in record.getMessage()]
     here = load_model(STANFORD.read_text(), Settings())
     q = np.full(6, 0.3)
@@ -69,9 +68,9 @@ def test_the_model_is_that_of_this_process_and_comes_through_the_cache(
 def test_the_process_is_kept_for_the_next_model(
     elsewhere: DerivationProcess, tmp_path: Path
 ) -> None:
-    elsewhere.model(asked(tmp_path))
+    elsewhere.model(*asked(tmp_path))
     pid = pid_of(elsewhere)
-    floating = elsewhere.model(asked(tmp_path, base="floating"))
+    floating = elsewhere.model(*asked(tmp_path, base="floating"))
     assert pid_of(elsewhere) == pid
     assert floating.gravity(np.zeros(2)).shape == (2,)
 
@@ -83,18 +82,12 @@ def test_errors_are_those_of_this_process(elsewhere: DerivationProcess, tmp_path
         asked(tmp_path, locked_joints=("nobody:1.0",)),
     ):
         with pytest.raises(KaneDynamicsError) as there:
-            elsewhere.model(wrong)
+            elsewhere.model(*wrong)
         with pytest.raises(KaneDynamicsError) as here:
-            load_here(wrong)
+            load_model(*wrong)
         assert str(there.value) == str(here.value)
         assert type(there.value) is type(here.value)
-    assert isinstance(elsewhere.model(asked(tmp_path)), Model)
-
-
-def load_here(arguments: dict[str, Any]) -> Model:
-    from kane_dynamics.ros.model import derived_model
-
-    return derived_model(arguments)
+    assert isinstance(elsewhere.model(*asked(tmp_path)), Model)
 
 
 def test_what_is_logged_there_is_logged_here_and_once(
@@ -109,7 +102,7 @@ def test_what_is_logged_there_is_logged_here_and_once(
     monkeypatch.setenv("CC", "no-such-compiler")
     for scale in (1.0, 2.0):
         text = TWO_LINK.read_text().replace('<mass value="1"/>', f'<mass value="{scale}"/>')
-        assert elsewhere.model(asked(tmp_path, text)).backend == "numpy"
+        assert elsewhere.model(*asked(tmp_path, text)).backend == "numpy"
     said = [record for record in caplog.records if "NumPy is used instead" in record.getMessage()]
     assert len(said) == 1
     assert said[0].levelno == logging.WARNING
@@ -118,10 +111,10 @@ def test_what_is_logged_there_is_logged_here_and_once(
 def test_a_process_that_is_killed_is_replaced_at_once(
     elsewhere: DerivationProcess, tmp_path: Path
 ) -> None:
-    elsewhere.model(asked(tmp_path))
+    elsewhere.model(*asked(tmp_path))
     pid = pid_of(elsewhere)
     os.kill(pid, signal.SIGKILL)
-    assert isinstance(elsewhere.model(asked(tmp_path, base="floating")), Model)
+    assert isinstance(elsewhere.model(*asked(tmp_path, base="floating")), Model)
     assert pid_of(elsewhere) != pid
 
 
@@ -129,7 +122,7 @@ def test_a_process_that_always_dies_is_an_error_and_no_endless_loop(tmp_path: Pa
     process = DerivationProcess()
     process._serve = "os:_exit"  # which takes the descriptor for a status
     with pytest.raises(KaneDynamicsError, match=DIED):
-        process.model(asked(tmp_path))
+        process.model(*asked(tmp_path))
     process.close()
 
 
@@ -147,7 +140,7 @@ def test_a_model_that_is_no_longer_wanted_is_given_up_and_leaves_no_files(
 
     def derive() -> None:
         try:
-            elsewhere.model(asked(tmp_path / "cache"))
+            elsewhere.model(*asked(tmp_path / "cache"))
         except Exception as error:
             outcome.append(error)
 
@@ -163,14 +156,14 @@ def test_a_model_that_is_no_longer_wanted_is_given_up_and_leaves_no_files(
     assert not list(places.iterdir())
     monkeypatch.undo()
     elsewhere.begin()
-    assert isinstance(elsewhere.model(asked(tmp_path / "cache")), Model)
+    assert isinstance(elsewhere.model(*asked(tmp_path / "cache")), Model)
 
 
 def test_where_the_cache_cannot_be_used_this_process_derives(
     elsewhere: DerivationProcess, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("no directory")
-    model = elsewhere.model(asked(tmp_path / "file"))
+    model = elsewhere.model(*asked(tmp_path / "file"))
     assert elsewhere._process is None
     arm = arm_of(TWO_LINK)
     np.testing.assert_allclose(model.gravity(np.array([0.3, 0.4])), arm.gravity([0.3, 0.4]))
@@ -178,15 +171,14 @@ def test_where_the_cache_cannot_be_used_this_process_derives(
 
 def test_nothing_is_left_running_when_the_one_who_asked_is_killed(tmp_path: Path) -> None:
     asking = f"""
-        from kane_dynamics.ros.derivation import DerivationProcess
-        from kane_dynamics.ros.model import load_arguments
-        from kane_dynamics.ros.parameters import Settings
+        from kane_dynamics.ros.robot.derivation import DerivationProcess
+        from kane_dynamics.ros.parameters.declaration import Settings
 
         elsewhere, text = DerivationProcess(), open({str(panda()[0])!r}).read()
         settings = Settings(cache_dir={str(tmp_path)!r})
         elsewhere.connected()
         print(elsewhere._process.pid, flush=True)
-        elsewhere.model(load_arguments(text, settings))
+        elsewhere.model(text, settings, {{}})
     """
     with subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(asking)], stdout=subprocess.PIPE, cwd=ROOT, text=True

@@ -238,10 +238,10 @@ def test_the_node_ends_with_the_process_that_derives(graph: Graph) -> None:
         parameters=[ParameterMessage(name="robot_description", value=value)]
     )
     client.call(SetParameters, "/kane_dynamics/set_parameters", request)
-    children = client.until(lambda: children_of(node.process.pid), "the process that derives")
+    (child,) = client.until(lambda: children_of(node.process.pid), "the process that derives")
+    client.until(lambda: children_of(child), "its compiler")
     assert graph.end(node) == 0
-    for child in children:
-        assert not Path(f"/proc/{child}").exists()
+    assert not Path(f"/proc/{child}").exists()
 
 
 def children_of(pid: int) -> list[int]:

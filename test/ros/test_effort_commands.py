@@ -24,9 +24,9 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory
 
-from kane_dynamics.ros.commands.wishes import State
-from kane_dynamics.ros.model import load_model
+from kane_dynamics.ros.commands.state import State
 from kane_dynamics.ros.node import DynamicsNode
+from kane_dynamics.ros.robot.model import load_model
 from kane_dynamics_interfaces.msg import CommandState
 
 JOINTS = ["joint1", "joint2"]
@@ -143,6 +143,24 @@ def test_trajectory_torques_are_commanded_while_one_runs(graph: Graph) -> None:
     assert words == ["closed", "floating", "following", "floating"]
 
 
+def test_a_trajectory_that_does_not_end_at_rest_is_not_commanded(graph: Graph) -> None:
+    graph.start(limited_arm(), ramp_time=0.0, state_timeout=5.0)
+    robot, client = Robot(graph), graph.client
+    robot.enable()
+    answers = client.hear(JointTrajectory, "/kane_dynamics/torque_trajectory")
+    given = client.speak(JointTrajectory, "/joint_trajectory")
+    ends = np.array([[0.0, 0.0], [0.3, 0.0]])
+    given.publish(trajectory(JOINTS, [0.0, 1.0], [HERE, [0.5, 0.4]], ends))
+    robot.until(lambda: answers, "the answer, which a controller may follow")
+    robot.until(lambda: client.fault_count("joint_trajectory") == 1, "the fault")
+    heard = len(robot.commands)
+    robot.until(lambda: len(robot.commands) > heard + 30, "commands")
+    assert robot.told[-1].state == "floating"
+    log = graph.nodes[0].log
+    assert "'joint1' is to move at 0.3 at the last point, at 1 s, expected a trajectory" in log
+    assert "it is not commanded" in log
+
+
 def test_a_robot_that_falls_silent_is_left_with_a_holding_torque(graph: Graph) -> None:
     """Nothing runs that could find out by itself: the watchdog does."""
     graph.start(limited_arm(), ramp_time=0.0, state_timeout=0.3)
@@ -210,7 +228,7 @@ def test_an_error_that_nobody_has_foreseen_trips(domain: int) -> None:
     rclpy.init(domain_id=domain, args=[])
     node = DynamicsNode()
     try:
-        node._serve(load_model(limited_arm(), node.parameters.values))
+        node.serve(load_model(limited_arm(), node.parameters.values))
         node._joint_state_came(serialize_message(joint_state(JOINTS, HERE)))
         assert node.commands._enable(SetBool.Request(data=True), SetBool.Response()).success
         node.failed(KeyError("elbow"))
@@ -328,8 +346,8 @@ def test_commands_are_not_enabled_in_the_dark(graph: Graph) -> None:
 @pytest.mark.parametrize(
     ("command_joints", "sentence"),
     [
-        (["joint1", "elbow"], "command_joints names 'elbow', expected moving joints of the robot"),
-        (["joint1", "joint1"], "command_joints names joint 'joint1' twice"),
+        (["joint1", "elbow"], "command_joints: there is no joint 'elbow': the robot has"),
+        (["joint1", "joint1"], "command_joints: joint 'joint1' is named twice"),
         (["joint6", "joint1"], "s old, the limit is 0.3 s"),
     ],
 )

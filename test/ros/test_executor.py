@@ -16,8 +16,8 @@ from robot_graph import PATIENCE
 from std_msgs.msg import Float64, String
 from std_srvs.srv import SetBool
 
-from kane_dynamics.ros.executor import PromptExecutor
-from kane_dynamics.ros.reception import WINDOW, Reception
+from kane_dynamics.ros.middleware.executor import PromptExecutor
+from kane_dynamics.ros.middleware.reception import WINDOW, Reception
 
 WAIT_SET = rclpy_implementation.WaitSet
 
@@ -186,7 +186,7 @@ def test_with_an_unknown_version_of_rclpy_everything_takes_its_way(
 
 def WaitSetOfAnotherVersion(*sizes: object) -> object:
     """As the executor of this package calls it, it is of another version; as rclpy does, not."""
-    if sys._getframe(1).f_globals["__name__"] == "kane_dynamics.ros.waiting":
+    if sys._getframe(1).f_globals["__name__"] == "kane_dynamics.ros.middleware.waiting":
         raise TypeError("the wait set takes other arguments")
     return WAIT_SET(*sizes)
 
@@ -231,7 +231,9 @@ def test_a_clock_that_was_set_back_is_trusted_again_after_a_while(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reception, later = Reception(), 0.0
-    monkeypatch.setattr("kane_dynamics.ros.reception.time.monotonic", lambda: monotonic() + later)
+    monkeypatch.setattr(
+        "kane_dynamics.ros.middleware.reception.time.monotonic", lambda: monotonic() + later
+    )
 
     def seconds_old(sent: float) -> float:
         return monotonic() + later - reception.time_of(info(sent, 0.0))
@@ -250,7 +252,9 @@ def test_messages_that_were_under_way_while_the_clock_was_set_back_make_no_other
     reception, back = Reception(), int(1e9)
     assert age(reception, info(0.001, 0.0)) < 0.01
     under_way, waiting = info(0.051, 0.0), info(0.101, 0.1)
-    monkeypatch.setattr("kane_dynamics.ros.reception.time.time_ns", lambda: time_ns() - back)
+    monkeypatch.setattr(
+        "kane_dynamics.ros.middleware.reception.time.time_ns", lambda: time_ns() - back
+    )
     under_way["received_timestamp"] -= back
     assert age(reception, under_way) == pytest.approx(0.05, abs=0.01)
     assert age(reception, waiting) == pytest.approx(0.1, abs=0.01)

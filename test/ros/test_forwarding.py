@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import pytest
 from action_msgs.msg import GoalStatus
@@ -22,8 +22,8 @@ from trajectory_msgs.msg import JointTrajectory
 
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.ros.faults import Fault, Faults
-from kane_dynamics.ros.model import load_model
-from kane_dynamics.ros.parameters import Parameters, Settings
+from kane_dynamics.ros.parameters.declaration import Parameters, Settings
+from kane_dynamics.ros.robot.model import load_model
 from kane_dynamics.ros.trajectories import forwarding
 from kane_dynamics.ros.trajectories.action import follow_joint_trajectory
 from kane_dynamics.ros.trajectories.forwarding import Forwarding
@@ -66,8 +66,8 @@ class ControllerProcess:
         self._graph.client.until(client.server_is_ready, "the controller")
         client.destroy()
 
-    def end(self) -> None:
-        self._process.send_signal(signal.SIGINT)
+    def end(self, ending: signal.Signals = signal.SIGINT) -> None:
+        self._process.send_signal(ending)
         try:
             self._process.wait(10.0)
         except subprocess.TimeoutExpired:  # it is not what is tested
@@ -88,16 +88,11 @@ def faults(node: Node) -> Faults:
 
 @pytest.fixture(autouse=True)
 def action(node: Node, faults: Faults) -> Forwarding:
-    made = follow_joint_trajectory(
-        node,
-        Parameters(node),
-        faults,
-        None,
-        with_efforts,
-        holding,  # type: ignore[arg-type]
-    )
+    node.parameters, node.faults = Parameters(node), faults
+    node.following = SimpleNamespace(with_efforts=with_efforts, holding=holding)
+    node.model = load_model(TWO_LINK.read_text(), Settings(backend="numpy"))
+    made = follow_joint_trajectory(node)
     assert isinstance(made, Forwarding)
-    made.use(load_model(TWO_LINK.read_text(), Settings(backend="numpy")))
     return made
 
 
@@ -114,7 +109,7 @@ def controlling(graph: Graph) -> Iterator[ControllerProcess]:
 @pytest.fixture
 def controller(graph: Graph, action: Forwarding) -> Iterator[ControllerProcess]:
     with controlling(graph) as made:
-        graph.client.until(action._controller.server_is_ready, "that the node, too, sees it")
+        graph.client.until(action.controller.server_is_ready, "that the node, too, sees it")
         yield made
 
 
@@ -134,7 +129,7 @@ def test_a_goal_is_passed_on_with_efforts_and_its_result_back(graph: Graph) -> N
 def test_many_goals_that_end_at_once_lose_no_result(graph: Graph, action: Forwarding) -> None:
     for _ in range(20):
         assert Goal(graph, motion("once")).result()[0] == SUCCEEDED
-    assert not action._forwarded
+    assert not action.goals
 
 
 @pytest.mark.usefixtures("controller")
@@ -235,6 +230,42 @@ def test_a_goal_of_a_controller_that_goes_away_is_aborted(
     assert Goal(graph, motion()).result()[0] == ABORTED
 
 
+def test_a_goal_of_a_controller_that_is_killed_is_aborted_within_seconds(
+    graph: Graph, controller: ControllerProcess
+) -> None:
+    """The middleware believes it to be there for some 20 s more."""
+    goal = Goal(graph, motion())
+    goal.wait_for_feedback()
+    began = time.monotonic()
+    controller.end(signal.SIGKILL)
+    sentence = f"the controller's action {CONTROLLER} has sent no feedback for 2 s"
+    assert goal.result() == (ABORTED, -1, sentence)
+    assert 1.5 < time.monotonic() - began < 8.0
+
+
+@pytest.mark.usefixtures("controller")
+def test_a_controller_that_never_sends_feedback_is_waited_for(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forwarding, "SILENCE_TIMEOUT", 0.3)
+    assert Goal(graph, motion("mute", end=1.0)).result()[0] == SUCCEEDED
+
+
+@pytest.mark.usefixtures("controller")
+def test_a_controller_in_a_simulation_that_stands_still_is_waited_for(
+    graph: Graph, action: Forwarding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forwarding, "SILENCE_TIMEOUT", 0.3)
+    goal = Goal(graph, motion("falls mute"))
+    goal.wait_for_feedback()
+    (forwarded,) = action.goals.values()
+    for _ in range(100):
+        forwarded.look(there=True, time_passes=False)
+    assert action.busy
+    assert "has sent no feedback for 0.3 s" in goal.result()[2]
+    assert not action.busy
+
+
 @pytest.mark.usefixtures("controller")
 def test_a_controller_that_does_not_answer_is_not_waited_for_and_then_stopped(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
@@ -271,14 +302,14 @@ def wait_until_cancelled(graph: Graph) -> None:
 
 
 @pytest.mark.usefixtures("controller")
-def test_a_goal_without_efforts_is_not_passed_on(graph: Graph, action: Forwarding) -> None:
+def test_a_goal_without_efforts_is_not_passed_on(graph: Graph, node: Node) -> None:
     beyond = trajectory(JOINTS, [1.0], [[4.0, 0.0]])
     refused = (ABORTED, -1, "joint 'joint2' would be beyond its limit")
     assert Goal(graph, beyond).result() == refused
     status, code, sentence = Goal(graph, trajectory(["elbow"], [1.0], [[0.0]])).result()
     assert (status, code) == (ABORTED, -2)
     assert "there is no joint 'elbow'" in sentence
-    action.use(None)  # type: ignore[arg-type]
+    node.model = None
     assert "no model of the robot yet" in Goal(graph, motion()).result()[2]
 
 
@@ -291,10 +322,11 @@ def test_a_goal_without_efforts_is_not_passed_on(graph: Graph, action: Forwardin
     ],
 )
 def test_a_name_that_cannot_be_forwarded_to_is_refused(
-    node: Node, faults: Faults, name: str, sentence: str
+    node: Node, name: str, sentence: str
 ) -> None:
+    node.parameters = SimpleNamespace(values=Settings(forward_to=name))
     with pytest.raises(ArgumentError, match=sentence):
-        Forwarding(node, faults, name, with_efforts, holding)
+        Forwarding(node)
 
 
 def test_without_control_msgs_the_node_has_no_action_and_says_so(
@@ -304,9 +336,7 @@ def test_without_control_msgs_the_node_has_no_action_and_says_so(
         monkeypatch.setitem(sys.modules, name, None)
     for name in ("goals", "forwarding", "goal_messages"):
         monkeypatch.delitem(sys.modules, f"kane_dynamics.ros.trajectories.{name}", raising=False)
-    without: Any = None
-    parameters = type("Given", (), {"values": Settings()})()
-    assert follow_joint_trajectory(node, parameters, *[without] * 4) is None
+    assert follow_joint_trajectory(node) is None
     said = capfd.readouterr().err
     assert "runs without the action follow_joint_trajectory" in said
     assert said.count("\n") == 1

@@ -205,7 +205,7 @@ class Fuzz:
         self.state_pool = [serialize_message(self.make.state()) for _ in range(POOL)]
         self.trajectory_pool = [serialize_message(self.make.trajectory()) for _ in range(POOL)]
         self.checked = dict.fromkeys(self.heard, 0)
-        self.refused = self.simulated = 0
+        self.refused = self.simulated = self.described = 0
 
     def _hear(self, kind: type, name: str) -> list[Any]:
         """Messages as they come, all that wait at once: a flood is faster than an executor."""
@@ -230,6 +230,7 @@ class Fuzz:
             self.commands.publish(choose(self.trajectory_pool))
         if number % ROUNDS_BETWEEN_DESCRIPTIONS == 0:
             self.descriptions.publish(String(data=self.make.description()))
+            self.described += 1
         requests = [self.make.request() for _ in range(REQUESTS)]
         futures = [self.services[type(each)].call_async(each) for each in requests]
         time.sleep(WORK)
@@ -237,6 +238,9 @@ class Fuzz:
         self.client.until(lambda: all(each.done() for each in futures), "responses")
         for request, future in zip(requests, futures):
             self._check_response(request, future.result())
+        # one that comes while another is looked at would take its place
+        refused = self.client.fault_count
+        self.client.until(lambda: refused("robot_description") == self.described, "the refusal")
         self._check_torques()
 
     def _open_gate(self) -> None:

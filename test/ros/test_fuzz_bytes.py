@@ -16,11 +16,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
-from kane_dynamics.ros.cdr import Malformed, read_string
 from kane_dynamics.ros.faults import Fault
-from kane_dynamics.ros.joint_states import JointStates
-from kane_dynamics.ros.model import load_model
-from kane_dynamics.ros.parameters import Settings
+from kane_dynamics.ros.messages.cdr import Malformed, read_string
+from kane_dynamics.ros.parameters.declaration import Settings
+from kane_dynamics.ros.robot.model import load_model
+from kane_dynamics.ros.states.joint_states import JointStates
 from kane_dynamics.ros.trajectories.commanded import read_commanded
 from kane_dynamics.ros.trajectories.trajectory_bytes import read_table
 

@@ -15,10 +15,10 @@ from robot_graph import TWO_LINK, Graph, later, seconds_of, trajectory
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from kane_dynamics.ros.faults import Fault, Faults
-from kane_dynamics.ros.model import load_model
-from kane_dynamics.ros.parameters import Parameters, Settings
+from kane_dynamics.ros.parameters.declaration import Parameters, Settings
+from kane_dynamics.ros.robot.model import load_model
 from kane_dynamics.ros.trajectories.goals import FollowAction
-from kane_dynamics.ros.trajectories.moving import Observer
+from kane_dynamics.ros.trajectories.observer import Observer
 from kane_dynamics.ros.trajectories.points import Points
 from kane_dynamics.ros.trajectories.verdicts import Code, Verdict
 from kane_dynamics.simulation.trajectory import Sample
@@ -84,9 +84,9 @@ def faults(node: Node) -> Faults:
 
 @pytest.fixture(autouse=True)
 def action(node: Node, mover: Puppet, faults: Faults) -> FollowAction:
-    made = FollowAction(node, Parameters(node), faults, mover)
-    made.use(load_model(TWO_LINK.read_text(), Settings(backend="numpy")))
-    return made
+    node.parameters, node.faults, node.following = Parameters(node), faults, mover
+    node.model = load_model(TWO_LINK.read_text(), Settings(backend="numpy"))
+    return FollowAction(node)
 
 
 # ------------------------------------------------------------------------------------- following
@@ -294,10 +294,8 @@ def test_a_wrong_goal_is_aborted_with_a_code_and_a_sentence(
     assert faults.counts["follow_joint_trajectory"] == 1
 
 
-def test_a_goal_before_there_is_a_model_is_aborted(
-    graph: Graph, action: FollowAction, mover: Puppet
-) -> None:
-    action.use(None)  # type: ignore[arg-type]
+def test_a_goal_before_there_is_a_model_is_aborted(graph: Graph, node: Node, mover: Puppet) -> None:
+    node.model = None
     status, code, sentence = Goal(graph, MOTION).result()
     assert (status, code) == (ABORTED, -1)
     assert "there is no model of the robot yet" in sentence

@@ -338,15 +338,19 @@ def test_a_trajectory_controller_follows_with_the_efforts_of_the_motion(
 def test_a_trajectory_controller_refuses_what_the_real_one_refuses(
     graph: Graph, tmp_path: Path
 ) -> None:
-    moving = trajectory(PANDA.joints, [1.0], PANDA.points[:1], np.ones((1, 7)))
-    partial = trajectory(PANDA.joints[:3], [1.0], PANDA.points[:1, :3])
+    refused = {
+        "the velocity of the last point is not zero": trajectory(
+            PANDA.joints, [1.0], PANDA.points[:1], np.ones((1, 7))
+        ),
+        "does not name the joints of the controller": trajectory(
+            PANDA.joints[:3], [1.0], PANDA.points[:1, :3]
+        ),
+    }
     with started(tmp_path, controller="trajectory") as hardware:
         publisher = graph.client.speak(JointTrajectory, TRAJECTORIES)
         hardware.connected()
-        for message in (moving, partial):
+        for sentence, message in refused.items():
             publisher.publish(message)
-            graph.client.spin_for(0.1)
+            graph.client.until(lambda words=sentence: words in hardware.log, sentence)
         record = hardware.end()
-        assert "the velocity of the last point is not zero" in hardware.log
-        assert "does not name the joints of the controller" in hardware.log
     assert record.braked.all()

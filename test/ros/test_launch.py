@@ -28,7 +28,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
-from kane_dynamics.ros.settings import Settings, checked
+from kane_dynamics.ros.parameters.settings import Settings, checked
 
 LAUNCH = """
 import sys
@@ -142,8 +142,9 @@ def test_arguments_remap_topics_to_those_of_controllers(graph: Graph, tmp_path: 
         client.until(lambda: commands, "effort commands", publish)
         plan.publish(trajectory(names, [0.0, 1.0], [there, there]))
         client.until(lambda: torques, "efforts of the trajectory", publish)
-    holding = arm_of(TWO_LINK).gravity(there)
-    np.testing.assert_allclose(efforts_of(torques[0]), [holding, holding], atol=1e-9)
+    efforts = np.array(efforts_of(torques[0]))
+    holding = np.broadcast_to(arm_of(TWO_LINK).gravity(there), efforts.shape)
+    np.testing.assert_allclose(efforts, holding, atol=1e-9)
 
 
 @needs_launch
@@ -247,7 +248,7 @@ def test_the_demonstration_shows_what_a_client_receives_and_ends(
         assert process.wait(PATIENCE) == 0
     text = (tmp_path / "log").read_text()
     assert "stanford_arm" in text
-    assert "/diagnostics: fell silent: the state of joint" in text
+    assert "/diagnostics: tripped: the state of joint" in text
     assert "Traceback" not in text
     shown = "".join(f"{torque:10.3f}" for torque in arm_of(STANFORD).gravity(np.full(6, 0.3)))
     assert shown in text

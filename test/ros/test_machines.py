@@ -24,18 +24,18 @@ from hypothesis.stateful import (
 from machine_runs import STEPS, runs
 from simulated_arms import Arm, arm
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.ros.commands.commander import Commander
 from kane_dynamics.ros.commands.output import RISE
+from kane_dynamics.ros.commands.state import State
 from kane_dynamics.ros.commands.trust import Seen
-from kane_dynamics.ros.commands.wishes import State
 from kane_dynamics.ros.faults import Fault
-from kane_dynamics.ros.limits import clamped
-from kane_dynamics.ros.model import Array
-from kane_dynamics.ros.settings import Settings
-from kane_dynamics.ros.stamps import SECOND
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.parameters.settings import Settings
+from kane_dynamics.ros.robot.limits import clamped
 from kane_dynamics.ros.trajectories.efforts import course_of
-from kane_dynamics.ros.trajectories.plans import Plan, Schedule, plan_for
+from kane_dynamics.ros.trajectories.plans import Plan, Timetable, plan_for
 from kane_dynamics.ros.trajectories.points import Points
 from kane_dynamics.ros.trajectories.verdicts import Code, Verdict
 from kane_dynamics.simulation.trajectory import Sample
@@ -94,7 +94,7 @@ class Commanding(RuleBasedStateMachine):
         self.now = 1000 * SECOND
         self.arm = Arm(self.model, BEGINNING[name])
         self.settings = Settings(idle=idle, ramp_time=ramp)
-        self.schedule = Schedule()
+        self.schedule = Timetable()
         self.commander = Commander(self.model, self.settings, self.schedule.due)
         self.plans: list[Plan] = []
         self.before: Array | None = None  # the last command

@@ -5,9 +5,9 @@ import pytest
 from robot_graph import limited_arm
 
 from kane_dynamics.ros.commands.output import RISE, Output
-from kane_dynamics.ros.model import Model, load_model
-from kane_dynamics.ros.settings import Settings
-from kane_dynamics.ros.stamps import SECOND
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.parameters.settings import Settings
+from kane_dynamics.ros.robot.model import Model, load_model
 
 MILLISECOND = SECOND // 1000
 ZERO = np.zeros(2)

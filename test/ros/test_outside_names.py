@@ -19,7 +19,7 @@ from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
 from kane_dynamics.errors import ArgumentError
-from kane_dynamics.ros.outside_names import outside_names, read_name_map
+from kane_dynamics.ros.robot.outside_names import outside_names, read_name_map
 from kane_dynamics_interfaces.srv import GetDynamics, InverseDynamics, Simulate
 
 NODE = "/kane_dynamics"

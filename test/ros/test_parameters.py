@@ -10,9 +10,9 @@ from rclpy.parameter import Parameter
 from robot_graph import ROOT, STANFORD, TWO_LINK, Graph
 
 from kane_dynamics.errors import ArgumentError
-from kane_dynamics.ros.parameter_file import parameter_file
-from kane_dynamics.ros.parameter_rows import parameter, rows_of
-from kane_dynamics.ros.settings import TABLE, Settings, checked
+from kane_dynamics.ros.parameters.file import parameter_file
+from kane_dynamics.ros.parameters.rows import parameter, rows_of
+from kane_dynamics.ros.parameters.settings import TABLE, Settings, checked
 
 NAMES = list(TABLE)
 

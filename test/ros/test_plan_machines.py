@@ -22,8 +22,8 @@ from simulated_arms import arm
 
 from kane_dynamics.ros.commands.trust import JUMP, Seen, Trust
 from kane_dynamics.ros.faults import Fault
-from kane_dynamics.ros.stamps import SECOND
-from kane_dynamics.ros.trajectories.plans import Plan, Schedule, plan_for
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.trajectories.plans import Plan, Timetable, plan_for
 from kane_dynamics.ros.trajectories.points import Points
 from kane_dynamics.simulation.trajectory import Sample
 
@@ -50,7 +50,7 @@ class Planning(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.now, self.schedule = 1000 * SECOND, Schedule()
+        self.now, self.schedule = 1000 * SECOND, Timetable()
         self.came: list[Plan] = []
         self.replaced: set[Plan] = set()
 

@@ -10,14 +10,15 @@ from robot_graph import STANFORD, TWO_LINK, joint_state, trajectory
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from kane_dynamics.ros.cdr import Reader
+from kane_dynamics.arrays import Array
 from kane_dynamics.ros.faults import Fault, Faults, Unsafe
-from kane_dynamics.ros.joint_states import JointStates
-from kane_dynamics.ros.limits import torques_of
-from kane_dynamics.ros.model import Array, Model, load_model
-from kane_dynamics.ros.settings import Settings
-from kane_dynamics.ros.stamps import SECOND
-from kane_dynamics.ros.trajectories.plans import Plan, Schedule, plan_for
+from kane_dynamics.ros.messages.cdr import Reader
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.parameters.settings import Settings
+from kane_dynamics.ros.robot.limits import torques_of
+from kane_dynamics.ros.robot.model import Model, load_model
+from kane_dynamics.ros.states.joint_states import JointStates
+from kane_dynamics.ros.trajectories.plans import Plan, Timetable, plan_for
 from kane_dynamics.ros.trajectories.points import read_points
 from kane_dynamics.ros.trajectories.verdicts import Code, Verdict
 from kane_dynamics.simulation.trajectory import Sample
@@ -298,7 +299,7 @@ def test_a_continuous_joint_starts_from_the_nearest_turn(model: Model, states: J
 
 
 def test_a_plan_is_due_from_its_begin_to_its_end_or_to_the_next_one(model: Model) -> None:
-    schedule = Schedule()
+    schedule = Timetable()
     start = Sample(*np.zeros((3, 2)))
     first = planned(trajectory(JOINTS, [0, 4], [[0, 0], [4, 0]], [[1, 0]] * 2), model, start)
     schedule.add(first)
@@ -323,7 +324,7 @@ def test_a_plan_is_done_when_it_is_not_due_any_more(model: Model) -> None:
     """Whoever asks for its end, or whether it is due, hears the same."""
     start = Sample(*np.zeros((3, 2)))
     for seconds in (0.3, 1 / 3, 0.7, 1.1, 2 / 7):
-        schedule = Schedule()
+        schedule = Timetable()
         plan = planned(trajectory(JOINTS, [0.0, seconds], [[0, 0], [0.1, 0]]), model, start)
         schedule.add(plan)
         for now in range(plan.end - 3, plan.end + 4):
@@ -334,7 +335,7 @@ def test_a_plan_is_done_when_it_is_not_due_any_more(model: Model) -> None:
 
 
 def test_a_trajectory_replaces_those_that_would_come_after_it(model: Model) -> None:
-    schedule, start, plans = Schedule(), Sample(*np.zeros((3, 2))), []
+    schedule, start, plans = Timetable(), Sample(*np.zeros((3, 2))), []
     for second in (1005, 1003):
         message = trajectory(JOINTS, [0.0, 9.0], [[0, 0]] * 2, stamp=at_second(second))
         plans.append(planned(message, model, start))
@@ -348,7 +349,7 @@ def test_a_trajectory_replaces_those_that_would_come_after_it(model: Model) -> N
 
 
 def test_the_number_of_waiting_trajectories_is_limited(model: Model) -> None:
-    schedule, start = Schedule(), Sample(*np.zeros((3, 2)))
+    schedule, start = Timetable(), Sample(*np.zeros((3, 2)))
 
     def wait_until(last: int) -> None:
         for second in range(1001, last):

@@ -5,11 +5,12 @@ import pytest
 from hardware.robots import PANDA
 from robot_graph import STANFORD
 
+from kane_dynamics.ros.commands.friction import Friction
 from kane_dynamics.ros.commands.reckoning import Reckoning
 from kane_dynamics.ros.commands.trust import Seen
-from kane_dynamics.ros.model import Model, load_model
-from kane_dynamics.ros.settings import Settings
-from kane_dynamics.ros.stamps import SECOND
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.parameters.settings import Settings
+from kane_dynamics.ros.robot.model import Model, load_model
 
 TICK = SECOND // 200
 BEGIN = 10 * SECOND
@@ -19,11 +20,22 @@ def with_friction(text: str) -> str:
     return text.replace("<limit ", '<dynamics damping="1.0" friction="0.5"/><limit ')
 
 
-MODELS = {
-    "panda": load_model(PANDA.urdf.read_text(), Settings(joints=tuple(PANDA.joints))),
-    "stanford": load_model(STANFORD.read_text(), Settings()),
-    "rough": load_model(with_friction(STANFORD.read_text()), Settings()),
+ROBOTS = {
+    "panda": (PANDA.urdf.read_text(), Settings(joints=tuple(PANDA.joints))),
+    "stanford": (STANFORD.read_text(), Settings()),
+    "rough": (with_friction(STANFORD.read_text()), Settings()),
 }
+
+
+class Models(dict[str, Model]):
+    """Of the robots, each loaded when it is first asked for."""
+
+    def __missing__(self, name: str) -> Model:
+        self[name] = load_model(*ROBOTS[name])
+        return self[name]
+
+
+MODELS = Models()
 
 
 def pushed_about(model: Model, seconds: float) -> tuple[Reckoning, Seen, np.ndarray, np.ndarray]:
@@ -35,7 +47,7 @@ def pushed_about(model: Model, seconds: float) -> tuple[Reckoning, Seen, np.ndar
     ticks = round(seconds * SECOND) // TICK
     weights = np.diagonal(model.mass_matrix(q))
     torques = model.gravity(q) + 3.0 * weights * random.uniform(-1.0, 1.0, (ticks, count))
-    reckoning = Reckoning(model)
+    reckoning = Reckoning(model, Friction(model))
     for k, row in enumerate(torques):
         reckoning.commanded(row, BEGIN + k * TICK)
     motion = model.dynamics.simulate(
@@ -48,7 +60,7 @@ def pushed_about(model: Model, seconds: float) -> tuple[Reckoning, Seen, np.ndar
     return reckoning, seen, motion.q[-1], motion.u[-1]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ROBOTS)
 def test_the_model_moves_on_as_the_robot_does(name: str) -> None:
     model = MODELS[name]
     reckoning, seen, q, u = pushed_about(model, 0.3)
@@ -75,7 +87,9 @@ def test_another_state_begins_anew_and_what_was_not_commanded_moves_nothing() ->
     other = Seen(seen.positions + 0.1, seen.velocities, seen.times)
     positions, _ = reckoning.at(other, BEGIN)
     np.testing.assert_array_equal(positions, other.positions)
-    positions, velocities = Reckoning(MODELS["panda"]).at(seen, BEGIN + SECOND)
+    positions, velocities = Reckoning(MODELS["panda"], Friction(MODELS["panda"])).at(
+        seen, BEGIN + SECOND
+    )
     np.testing.assert_array_equal((positions, velocities), seen[:2])
 
 

@@ -212,7 +212,7 @@ def test_the_equations_of_motion_at_given_and_current_states(graph: Graph) -> No
 def test_bad_states_are_answered_in_one_sentence(graph: Graph) -> None:
     graph.start(TWO_LINK)
     for state, sentence in (
-        (joint_state(["elbow"], [0.1]), "'elbow' is no moving joint of the robot"),
+        (joint_state(["elbow"], [0.1]), "there is no joint 'elbow': the robot has"),
         (joint_state(["joint1", "joint1"], [0.1, 0.1]), "'joint1' is named twice"),
         (joint_state(["joint1"], [0.1]), "the position of 'joint2' is not known: name it in state"),
         (joint_state(JOINTS, [0.1]), "1 positions for 2 joints"),

@@ -10,9 +10,9 @@ from geometry_msgs.msg import Wrench
 from robot_graph import PATIENCE, TWO_LINK, Graph, joint_state, trajectory
 from test_simulate import JOINTS, column, efforts, simulate, wrench
 
-from kane_dynamics.ros.executor import PromptExecutor
-from kane_dynamics.ros.model import load_model
+from kane_dynamics.ros.middleware.executor import PromptExecutor
 from kane_dynamics.ros.node import DynamicsNode
+from kane_dynamics.ros.robot.model import load_model
 from kane_dynamics.ros.simulate import simulating
 from kane_dynamics_interfaces.msg import ExternalWrench
 from kane_dynamics_interfaces.srv import Simulate
@@ -45,7 +45,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"controller": "pid"}, "controller is 'pid', expected one of pd_gravity, computed_torque"),
     ({"hold": "cubic"}, "hold is 'cubic', expected one of zero_order, linear"),
     ({"joint_limits": "bounce"}, "joint_limits is 'bounce', expected one of ignore, stop"),
-    ({"initial_state": joint_state(["elbow"], [0.1])}, "'elbow' is no moving joint"),
+    ({"initial_state": joint_state(["elbow"], [0.1])}, "initial_state: there is no joint 'elbow'"),
     ({"initial_state": joint_state(["joint1"] * 2, [0.1, 0.1])}, "'joint1' is named twice"),
     ({"initial_state": joint_state(JOINTS, [0.1])}, "initial_state has 1 positions for 2 joints"),
     ({"initial_state": joint_state(JOINTS, [0.1, NAN])}, "positions that are not finite"),
@@ -147,7 +147,7 @@ def test_a_call_that_computes_for_too_long_is_answered_with_what_there_is(
     rclpy.init(domain_id=domain, args=[])
     try:
         node, client = DynamicsNode(), rclpy.create_node("client")
-        node._serve(load_model(TWO_LINK.read_text(), node.parameters.values))
+        node.serve(load_model(TWO_LINK.read_text(), node.parameters.values))
         executor = PromptExecutor(node, node.joint_states, node.failed)
         serving = Thread(target=executor.spin)
         serving.start()

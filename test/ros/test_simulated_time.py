@@ -1,12 +1,15 @@
 """Simulated time: torques fall due when the clock says so, also when it jumps."""
 
 import numpy as np
+import pytest
 from builtin_interfaces.msg import Time
-from robot_graph import TWO_LINK, Graph, arm_of, joint_state, limited_arm, trajectory
+from robot_graph import LATCHED, TWO_LINK, Graph, arm_of, joint_state, limited_arm, trajectory
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
+
+from kane_dynamics_interfaces.msg import CommandState
 
 JOINTS = ["joint1", "joint2"]
 
@@ -122,3 +125,30 @@ def test_a_clock_that_jumps_back_trips_effort_commands(graph: Graph) -> None:
     clock.set(50.0)
     client.until(lambda: client.diagnosis("effort commands").level == b"\x02", "the error")
     assert "the clock jumped back" in client.diagnosis("effort commands").message
+
+
+@pytest.mark.parametrize("begin", [100.0, 1.7e9], ids=["from zero", "since the epoch"])
+def test_joint_states_without_stamps_are_as_old_as_the_clock_has_gone_on(
+    graph: Graph, begin: float
+) -> None:
+    graph.start(limited_arm(), use_sim_time=True, ramp_time=0.0, state_timeout=0.5)
+    client = graph.client
+    clock = SimulatedTime(graph)
+    states = client.speak(JointState, "/joint_states")
+    told = client.hear(CommandState, "/kane_dynamics/command_state", LATCHED)
+    heard = client.hear(Float64MultiArray, "/kane_dynamics/effort_commands")
+    gravity = client.hear(JointState, "/kane_dynamics/gravity_torques")
+    clock.set(begin)
+
+    def run() -> None:
+        clock.advance()
+        states.publish(joint_state(JOINTS, [0.3, 0.4]))
+
+    client.until(lambda: gravity, "torques", run)
+    response = client.enable(meanwhile=run)
+    assert response.success, response.message
+    client.until(lambda: len(heard) > 10, "commands", run)
+    client.spin_for(1.0)
+    assert told[-1].state == "floating", "time stands still, and no state is too old"
+    client.until(lambda: told[-1].commanding == "nothing", "the last command", clock.advance)
+    assert "s old, the limit is 0.5 s" in told[-1].reason

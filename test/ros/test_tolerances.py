@@ -7,14 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kane_dynamics.ros.trajectories.tolerances import Axes, Defaults, Judge, tolerances_of
+from kane_dynamics.ros.parameters.settings import Settings
+from kane_dynamics.ros.robot.axes import Axes
+from kane_dynamics.ros.trajectories.tolerances import Judge, tolerances_of
 from kane_dynamics.ros.trajectories.verdicts import Code, Refused, Verdict
 from kane_dynamics.simulation.trajectory import Sample
 
 JOINTS = ("lift", "elbow", "wrist")
 AXES = Axes(JOINTS, np.array([False, False, True]), np.array([True, False, False]))
-DEFAULTS = Defaults(path=0.1, goal=0.02, stopped_velocity=0.01, goal_time=2.0)
-NONE = Defaults()
+DEFAULTS = Settings(
+    path_tolerance=0.1, goal_tolerance=0.02, stopped_velocity_tolerance=0.01, goal_time=2.0
+)
+NONE = Settings(path_tolerance=0.0, stopped_velocity_tolerance=0.0)
 END = 3.0
 
 
@@ -34,7 +38,7 @@ def goal(path: Any = (), at_end: Any = (), time: float = 0.0, **more: Any) -> An
     )
 
 
-def judge(defaults: Defaults = DEFAULTS, **asked: Any) -> Judge:
+def judge(defaults: Settings = DEFAULTS, **asked: Any) -> Judge:
     return Judge(tolerances_of(goal(**asked), JOINTS, defaults), END, AXES)
 
 
@@ -55,10 +59,10 @@ def verdict(
 
 def test_a_goal_that_asks_for_nothing_has_the_defaults() -> None:
     asked = tolerances_of(goal(), JOINTS, DEFAULTS)
-    assert asked.path.positions.tolist() == [0.1] * 3
-    assert asked.path.velocities.tolist() == [math.inf] * 3
-    assert asked.goal.positions.tolist() == [0.02] * 3
-    assert asked.goal.velocities.tolist() == [0.01] * 3
+    assert asked.path[0].tolist() == [0.1] * 3
+    assert asked.path[1].tolist() == [math.inf] * 3
+    assert asked.goal[0].tolist() == [0.02] * 3
+    assert asked.goal[1].tolist() == [0.01] * 3
     assert asked.goal_time == 2.0
 
 
@@ -73,10 +77,10 @@ def test_zero_is_the_default_and_minus_one_no_tolerance() -> None:
     path = [tolerance("elbow", 0.05, 0.5), tolerance("wrist", -1.0)]
     at_end = [tolerance("wrist", 0.0, -1.0), tolerance("lift", 0.001)]
     asked = tolerances_of(goal(path, at_end, -1.0), JOINTS, DEFAULTS)
-    assert asked.path.positions.tolist() == [0.1, 0.05, math.inf]
-    assert asked.path.velocities.tolist() == [math.inf, 0.5, math.inf]
-    assert asked.goal.positions.tolist() == [0.001, 0.02, 0.02]
-    assert asked.goal.velocities.tolist() == [0.01, 0.01, math.inf]
+    assert asked.path[0].tolist() == [0.1, 0.05, math.inf]
+    assert asked.path[1].tolist() == [math.inf, 0.5, math.inf]
+    assert asked.goal[0].tolist() == [0.001, 0.02, 0.02]
+    assert asked.goal[1].tolist() == [0.01, 0.01, math.inf]
     assert asked.goal_time == math.inf
     assert tolerances_of(goal(time=0.25), JOINTS, DEFAULTS).goal_time == 0.25
 

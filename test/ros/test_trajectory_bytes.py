@@ -15,10 +15,9 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from kane_dynamics.ros.faults import Fault
-from kane_dynamics.ros.middleware import PROFILE, make_room_for_large_answers
-from kane_dynamics.ros.trajectories.commanded import read_commanded
+from kane_dynamics.ros.middleware.fast_dds import PROFILE, make_room_for_large_answers
+from kane_dynamics.ros.trajectories.commanded import read_commanded, read_message
 from kane_dynamics.ros.trajectories.trajectory_bytes import FIELDS, Unusual, read_table, write_table
-from kane_dynamics.ros.trajectories.trajectory_message import read_message
 
 NAMES = (["a"], ["joint1", "joint2"], ["abc", "de", "f", "ghij", "klmno", "", "Ω7"])
 

@@ -7,9 +7,9 @@ import pytest
 from robot_graph import STANFORD, limited_arm
 
 from kane_dynamics.ros.commands.trust import JUMP, Seen, Trust
-from kane_dynamics.ros.model import Model, load_model
-from kane_dynamics.ros.settings import Settings
-from kane_dynamics.ros.stamps import SECOND
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.parameters.settings import Settings
+from kane_dynamics.ros.robot.model import Model, load_model
 
 HERE = np.array([0.3, 0.4])
 

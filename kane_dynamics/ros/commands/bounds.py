@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kane_dynamics.ros.model import Array, Model
+from kane_dynamics.arrays import Array
+from kane_dynamics.ros.parameters.settings import Settings
+from kane_dynamics.ros.robot.model import Model
 
 WALL = 10.0
 """Rad/s: how stiff the wall before a stop is, critically damped."""
@@ -20,28 +22,37 @@ _EFFORT_TO_BRAKE = 0.5  # share of the effort that gravity leaves, with which a 
 class Bounds:
     """Positions and speeds that the joints of a robot must keep.
 
-    Parameters
-    ----------
-    model : Model
-    position_margin : float
-        Rad or m: how far before a stop a floating arm is caught, and how far beyond it a joint may
-        seem to be while it follows.
-    velocity_margin : float
-        Share of the velocity limit by which a joint may exceed it.
+    The settings say how far before a stop a floating arm is caught, and how far beyond it a joint
+    may seem to be while it follows; by which share a joint may exceed its velocity limit; and how
+    far from the arm a trajectory may begin.
     """
 
-    def __init__(self, model: Model, position_margin: float, velocity_margin: float) -> None:
+    def __init__(self, model: Model, settings: Settings) -> None:
         self._model = model
         limits = model.dynamics.limits
         self._lower, self._upper = limits.lower, limits.upper
-        self._margin = np.minimum(position_margin, _MARGIN_SHARE * (self._upper - self._lower))
-        self._speeds = model.velocity_limits * (1.0 + velocity_margin)
+        self._margin = np.minimum(
+            settings.position_margin, _MARGIN_SHARE * (self._upper - self._lower)
+        )
+        self._speeds = model.velocity_limits * (1.0 + settings.velocity_margin)
+        self._start_tolerance = settings.start_tolerance
         self._low_wall, self._high_wall = self._lower + self._margin, self._upper - self._margin
 
     def begin(self, positions: Array) -> None:
         """Take an arm as it is: one that is beyond a wall already is not pushed back."""
         self._low_wall = np.minimum(self._lower + self._margin, positions)
         self._high_wall = np.maximum(self._upper - self._margin, positions)
+
+    def too_far_off(self, begin: Array, positions: Array) -> str:
+        """The sentence about a joint that is not where a trajectory begins; empty if none is."""
+        off = self._model.apart(begin, positions)
+        worst, tolerance = int(off.argmax()), self._start_tolerance
+        if off[worst] <= tolerance:
+            return ""
+        return (
+            f"joint {self._model.joint_names[worst]!r} is {off[worst]:.3g} from where the "
+            f"trajectory begins, start_tolerance is {tolerance:g}"
+        )
 
     def too_fast(self, velocities: Array) -> str:
         """The sentence about a joint that is too fast; empty if none is."""
@@ -51,7 +62,7 @@ class Bounds:
             return ""
         name, limit = self._model.joint_names[worst], self._model.velocity_limits[worst]
         return (
-            f"joint {name!r} moves at {velocities[worst]:.3g} {self._unit(worst)}/s, "
+            f"joint {name!r} moves at {velocities[worst]:.3g} {self._model.axes.unit(worst)}/s, "
             f"its limit is {limit:g}"
         )
 
@@ -73,11 +84,11 @@ class Bounds:
         worst = int(beyond.argmax())
         if not beyond[worst] > 0.0:
             return ""
-        name = self._model.joint_names[worst]
+        name, unit = self._model.joint_names[worst], self._model.axes.unit(worst)
         limit = self._upper[worst] if velocities[worst] > 0.0 else self._lower[worst]
         return (
-            f"joint {name!r} is at {positions[worst]:.3g} {self._unit(worst)} and moves at "
-            f"{velocities[worst]:.3g} {self._unit(worst)}/s towards its stop at {limit:.4g}"
+            f"joint {name!r} is at {positions[worst]:.3g} {unit} and moves at "
+            f"{velocities[worst]:.3g} {unit}/s towards its stop at {limit:.4g}"
         )
 
     def walled(
@@ -107,9 +118,6 @@ class Bounds:
         inertia = np.diagonal(model.mass_matrix(positions))
         able = np.maximum(spare, 0.05 * model.effort_limits) / inertia
         return velocities**2 / (2.0 * np.maximum(able, 1e-9))
-
-    def _unit(self, joint: int) -> str:
-        return "m" if self._model.slides[joint] else "rad"
 
 
 def outside(positions: Array, lower: Array, upper: Array) -> NDArray[np.bool_]:

@@ -10,23 +10,32 @@ All times are whole nanoseconds of one clock, which the caller chooses and nobod
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from dataclasses import replace
 
 import numpy as np
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.ros.commands.bounds import Bounds
-from kane_dynamics.ros.commands.law import Gains, Law, per_joint
-from kane_dynamics.ros.commands.output import FADING, Output
-from kane_dynamics.ros.commands.reckoning import Reckoning
-from kane_dynamics.ros.commands.references import Braking, Reference, Rest, Slowing, soonest
+from kane_dynamics.ros.commands.output import FADING
+from kane_dynamics.ros.commands.references import (
+    Braking,
+    Joining,
+    Reference,
+    Rest,
+    Slowing,
+    joined,
+    soonest,
+)
 from kane_dynamics.ros.commands.rhythm import Rhythm
+from kane_dynamics.ros.commands.state import State
+from kane_dynamics.ros.commands.torques import Torques
 from kane_dynamics.ros.commands.trust import Seen, Trust
-from kane_dynamics.ros.commands.wishes import Motion, Saturation, State
-from kane_dynamics.ros.limits import clamped
-from kane_dynamics.ros.model import Array, Model
-from kane_dynamics.ros.settings import Settings
-from kane_dynamics.ros.stamps import SECOND
+from kane_dynamics.ros.commands.unseen import Unseen
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.parameters.settings import Settings
+from kane_dynamics.ros.robot.model import Model
+from kane_dynamics.ros.trajectories.plans import Plan
 from kane_dynamics.ros.trajectories.verdicts import Code
 from kane_dynamics.simulation.trajectory import Sample
 
@@ -36,13 +45,11 @@ TICK = 0.005
 _HARD, _SOFT = 0.9, 0.7
 """Shares of the effort limits with which a fault and a request bring the robot to rest."""
 
-_AT_REST, _NEARLY_AT_REST = 0.01, 0.05  # shares of the usual speed
-_LONGEST_UNSEEN = 0.5  # s without joint states, after which nobody knows where the robot is
+_NEARLY_AT_REST = 0.05  # share of the usual speed
 _PAUSE, _PAUSE_PERIODS = 0.01, 4.0  # s, or periods, after which a motion goes on without a state
 _CATCH_UP = SECOND // 200  # ns without a command, while newer joint states are waiting
-_GAINS_LAST = SECOND // 50  # ns, for the inertia changes with the pose
 _LET_SETTLE = 3 * SECOND // 10  # ns under feedback, before a robot that moved is left to itself
-_KEPT = ("_reference", "_after", "_rhythm", "_believed")
+_KEPT = ("state", "reason", "tripped", "_reference", "_after", "_rhythm")
 _UNSEEN_DAMPING = 0.5 / TICK  # 1/s
 
 
@@ -51,8 +58,6 @@ class Commander:
 
     Parameters
     ----------
-    model : Model
-    settings : Settings
     due : callable
         The motion that is due at a time in ns, None if none is.
 
@@ -63,54 +68,35 @@ class Commander:
         Why the robot is being braked, or was.
     tripped : bool
         Whether something was wrong since it was enabled; then no motion is followed.
-    saturation : Saturation or None
-        What effort limits cost in the last command.
     """
 
-    def __init__(
-        self, model: Model, settings: Settings, due: Callable[[int], Motion | None]
-    ) -> None:
+    def __init__(self, model: Model, settings: Settings, due: Callable[[int], Plan | None]) -> None:
         self.model, self._settings, self._due = model, settings, due
         self.state = State.CLOSED
         self.reason = ""
         self.tripped = False
-        self.saturation: Saturation | None = None
-        self._law = Law(model)
+        self._torques = Torques(model, settings)
+        self._law, self._output = self._torques.law, self._torques.output
         self._trust = Trust(model)
-        self._output = Output(model)
-        self._reckoning = Reckoning(model)
-        self._bounds = Bounds(model, 0.0, 0.0)
+        self._unseen = Unseen(model, self._law)
+        self._bounds = Bounds(model, settings)
         self._reference: Reference = Rest(np.zeros(len(model.joint_names)))
         self._latest: tuple[Reference, int, Sample] = (self._reference, 0, self._reference.at(0))
-        self._motion: Motion | None = None
-        self._stopping: Motion | None = None
+        self._motion: Plan | None = None
+        self._stopping: Plan | None = None
         self._after = State.FLOATING
-        self._gains: Gains | None = None
         self._rhythm = Rhythm()
-        self._believed: Seen | None = None
-        self._damping: Array | float = 0.0
-        self._given: tuple[Array | None, Array | None, Array | None] = (None, None, None)
-        self._gained = 0
-        self.configure(settings, 0)
 
     # --------------------------------------------------------------------------------- parameters
     def configure(self, settings: Settings, now: int) -> None:
         """Take other parameters over, without a jump of the torques.
 
-        Raises
-        ------
-        ArgumentError
-            If one of them has the wrong number of entries for this robot; then none is taken over.
+        Raises ArgumentError if one of them has the wrong number of entries for this robot; then
+        none is taken over.
         """
-        given = tuple(per_joint(k, getattr(settings, k), self.model) for k in ("kp", "kd", "ki"))
-        damping = per_joint("float_damping", settings.float_damping, self.model)
-        rates = per_joint("effort_rate", settings.effort_rate, self.model)
-        bounds = Bounds(self.model, settings.position_margin, settings.velocity_margin)
-        before, self._settings = self._settings, settings
-        self._given, self._gains = given, None  # type: ignore[assignment]
-        self._bounds = bounds
-        self._damping = 0.0 if damping is None else damping
-        self._output.limit_rates(rates)
+        self._torques.configure(settings)
+        bounds = Bounds(self.model, settings)
+        before, self._settings, self._bounds = self._settings, settings, bounds
         if self.state is not State.CLOSED:
             if self._trust.last is not None:
                 bounds.begin(self._trust.last.positions)
@@ -132,10 +118,7 @@ class Commander:
     def enable(self, seen: Seen, now: int) -> None:
         """Command the robot from this state on.
 
-        Raises
-        ------
-        ArgumentError
-            If the state is too old or cannot be true, or the base is not fixed.
+        Raises ArgumentError if the state is too old or cannot be true, or the base is not fixed.
         """
         if self.model.floating:
             raise ArgumentError(
@@ -154,7 +137,7 @@ class Commander:
             self._trust.begin(seen)
             self._bounds.begin(seen.positions)
             self._law.forget()
-            self._output.begin(self._still(seen.positions), now, self._settings.ramp_time)
+            self._output.begin(self._torques.still(seen.positions), now, self._settings.ramp_time)
             self._idle()
         elif self.state is State.BRAKING:
             self._after = self._resting_state
@@ -178,11 +161,11 @@ class Commander:
     def _close(self) -> None:
         self.state, self.reason, self.tripped = State.CLOSED, "", False
 
-    def check_start(self, motion: Motion, now: int) -> None:
+    def check_start(self, motion: Plan, now: int) -> None:
         """Raise an ArgumentError if the robot is too far from where a motion begins that is due."""
         last = self._trust.last
         if last is not None and self._due(now) is None and motion.begin <= now:
-            sentence = self._too_far_off(motion, last.positions, now)
+            sentence = self._bounds.too_far_off(motion.at(now).positions, last.positions)
             if sentence:
                 raise ArgumentError(sentence)
 
@@ -203,8 +186,9 @@ class Commander:
         """What goes on in this one's place for another model of the same joints, tripped."""
         self.trip(sentence, now)
         other = Commander(model, self._settings, self._due)
-        for name in ("state", "reason", "tripped", *_KEPT):
+        for name in _KEPT:
             setattr(other, name, getattr(self, name))
+        other._unseen.believed = self._unseen.believed
         if self.state is not State.CLOSED and self._trust.last is not None:
             other._trust.begin(self._trust.last)
             other._bounds.begin(self._trust.last.positions)
@@ -237,7 +221,7 @@ class Commander:
         if self.state in (State.CLOSED, State.NOTHING):
             return
         if self._trust.holds:
-            self._believed = None
+            self._unseen.believed = None
         self._trust.doubt(now)
         self.trip(sentence, now)
 
@@ -256,8 +240,9 @@ class Commander:
             self._brake(now, _SOFT)
             return
         motion.withdrawn = True
+        path = self._reference
         self._begin_braking(
-            soonest(lambda seconds: Slowing(motion, now, seconds), now, self.model, _SOFT)
+            soonest(lambda seconds: Slowing(now, seconds, path), now, self.model, _SOFT)
         )
 
     def _brake(self, now: int, share: float) -> None:
@@ -266,39 +251,18 @@ class Commander:
         positions, velocities, _ = self._trust.last
         if not self._trust.holds:
             self._law.recall()
-            positions, velocities = self._unseen(self._trust.last, now)
-            self._believe(positions, velocities, now)
-        if (np.abs(velocities) <= _AT_REST * self.model.usual_speeds).all():
-            velocities = np.zeros_like(velocities)
+            positions, velocities = self._unseen.at(self._trust.last, now)
+            self._unseen.believe(positions, velocities, now)
         self._begin_braking(
-            soonest(lambda s: Braking(positions, velocities, now, s), now, self.model, share)
-            if velocities.any()
-            else Rest(positions)
+            Rest(positions)
+            if self._unseen.at_rest(velocities)
+            else soonest(lambda s: Braking(now, s, positions, velocities), now, self.model, share)
         )
-
-    def _believe(self, positions: Array, velocities: Array, now: int) -> None:
-        """Take a robot that nobody sees to be in a state."""
-        self._believed = Seen(positions, velocities, np.full(len(positions), now))
 
     def _begin_braking(self, reference: Reference) -> None:
         self._reference = reference
-        self.state, self._gains = State.BRAKING, None
-
-    def _unseen(self, last: Seen, now: int) -> tuple[Array, Array]:
-        """Where the robot is that nobody sees; where it was, if nobody can know.
-
-        It is taken to be no faster than it is wanted to be, or was: friction that the model does
-        not know of makes it slower, and to brake a motion that is not there would begin one.
-        """
-        positions, velocities, times = last
-        slow = (np.abs(velocities) <= _AT_REST * self.model.usual_speeds).all()
-        if slow or now - int(times.min()) > _LONGEST_UNSEEN * SECOND:
-            return positions, np.zeros_like(velocities)
-        reckoned, speeds = self._reckoning.at(last, now)
-        fastest = velocities
-        if self.state is not State.FLOATING:
-            fastest = self._reference.at(now).velocities
-        return reckoned, np.clip(speeds, np.minimum(fastest, 0.0), np.maximum(fastest, 0.0))
+        self.state = State.BRAKING
+        self._torques.renew_gains()
 
     def _leave(self, sentence: str) -> None:
         """Follow what was followed no more."""
@@ -344,15 +308,17 @@ class Commander:
         """Torques to command without a joint state that can be trusted; None if nothing is."""
         if self.state in (State.CLOSED, State.NOTHING):
             return None
+        assert self._trust.last is not None
         if self._trust.holds:
-            assert self._trust.last is not None
             times = self._trust.last.times
             sentence = self._trust.too_old(times, now, self._settings.state_timeout)
             return self._distrust(sentence, now) if sentence else self._unseen_motion(now)
         wanted = self._wanted(now, TICK)
         resting = now >= self._reference.end
         torques = (
-            self._law.still(wanted.positions) if resting else self._braking_unseen(wanted, now)
+            self._law.still(wanted.positions)
+            if resting
+            else self._unseen.braking(wanted, self._trust.last, now, _UNSEEN_DAMPING)
         )
         command = self._shaped(torques, wanted.positions, now, True)
         if resting and self._output.settled:
@@ -361,16 +327,6 @@ class Commander:
             else:
                 self.state = State.NOTHING
         return command
-
-    def _braking_unseen(self, wanted: Sample, now: int) -> Array:
-        """Torques that bring a robot to rest that is where the model says; never mind where."""
-        assert self._trust.last is not None
-        if self._believed is None:
-            self._believe(*self._unseen(self._trust.last, now), now)
-        positions, velocities = self._reckoning.at(cast(Seen, self._believed), now)
-        none = np.zeros_like(positions)
-        gains = Gains(none, none + _UNSEEN_DAMPING, none, True, (none, none, none))
-        return self._law.computed(wanted, positions, velocities, gains)
 
     def _unseen_motion(self, now: int) -> Array | None:
         """Torques of a motion whose joint states are late: it goes on as the model says.
@@ -383,9 +339,8 @@ class Commander:
         if not moving or now - self._rhythm.stepped < pause * SECOND:
             return None
         assert self._trust.last is not None
-        self._reckoning.at(self._trust.last, now)  # so that it need not catch up when it is asked
         wanted = self._wanted(now, TICK)
-        torques = self._law.feedforward(wanted) + self._law.integral
+        torques = self._unseen.moving_on(wanted, self._trust.last, now)
         return self._shaped(torques, wanted.positions, now, True)  # no feedback makes up for a fade
 
     def _wanted(self, now: int, until_next: float) -> Sample:
@@ -416,6 +371,11 @@ class Commander:
     def _cared_for(self, seen: Seen, now: int) -> Array | None:
         """Torques at a state that can be trusted."""
         seconds = self._rhythm.step(seen.times, now)
+        if self.state is State.FOLLOWING:
+            acting = self._acting(self._output.last, seen.positions)
+            self._unseen.see(acting, seen, now, seconds)
+        else:
+            self._unseen.friction.look_away()
         if isinstance(self._reference, Braking) and self._lost(seen, now):
             self._brake(now, _HARD)
         self._supervise(seen, now)
@@ -425,7 +385,7 @@ class Commander:
                 return self._leave_behind(seen, now)
             self._care_on(now)
         if self.state is State.FLOATING:
-            torques = self._floating(seen)
+            torques = self._torques.floating(seen, self._bounds, self._rhythm.period)
         else:
             torques = self._tracking(seen, now, seconds)
             if now >= self._reference.end and self._is_slow(seen.velocities):
@@ -462,31 +422,26 @@ class Commander:
         if self._motion is not None:
             self._watch_over(self._motion, seen, now)
 
-    def _take_up(self, motion: Motion, seen: Seen, now: int) -> None:
+    def _take_up(self, motion: Plan, seen: Seen, now: int) -> None:
         """Follow another motion, if the robot is where that begins."""
-        sentence = self._too_far_off(motion, seen.positions, now)
+        sentence = self._bounds.too_far_off(motion.at(now).positions, seen.positions)
         if sentence:
             motion.withdrawn = True
             motion.over(sentence)
             return
+        before = Sample(*seen[:2], np.zeros_like(seen.positions))
+        if self.state is not State.FLOATING:
+            before = self._now_wanted(now)
         self._leave("another trajectory has taken its place")
-        self._motion, self._reference, self._gains = motion, motion, None
+        self._motion, self._reference = motion, motion
+        if self._settings.control != "feedforward":  # which does not ask where the robot is
+            self._reference = joined(motion, before, now, self.model)
         self.state, motion.followed = State.FOLLOWING, True
+        self._torques.renew_gains()
 
-    def _too_far_off(self, motion: Motion, positions: Array, now: int) -> str:
-        off = self.model.apart(motion.at(now).positions, positions)
-        worst, tolerance = int(off.argmax()), self._settings.start_tolerance
-        if off[worst] <= tolerance:
-            return ""
-        name = self.model.joint_names[worst]
-        return (
-            f"joint {name!r} is {off[worst]:.3g} from where the trajectory begins, "
-            f"start_tolerance is {tolerance:g}"
-        )
-
-    def _watch_over(self, motion: Motion, seen: Seen, now: int) -> None:
+    def _watch_over(self, motion: Plan, seen: Seen, now: int) -> None:
         """End a motion that is done, or cannot be followed."""
-        wanted = self._now_wanted(now)
+        wanted = self._now_wanted(now) if self._reference is motion else motion.at(now)
         verdict = motion.judged(now, wanted, seen.positions, seen.velocities)
         if verdict is None:
             return
@@ -500,7 +455,8 @@ class Commander:
             self._brake(now, _HARD)
 
     def _rest_at(self, positions: Array) -> None:
-        self._reference = Rest(positions)
+        joining, rest = self._reference, Rest(positions)
+        self._reference = replace(joining, motion=rest) if isinstance(joining, Joining) else rest
         floats = self._settings.control == "feedforward"
         self.state = State.FLOATING if floats else State.HOLDING
 
@@ -515,7 +471,8 @@ class Commander:
 
     def _care_on(self, now: int) -> None:
         """Hold or let float a robot that was brought to rest."""
-        self.state, self._gains = self._after, None
+        self.state = self._after
+        self._torques.renew_gains()
         self._reference = Rest(self._reference.at(now).positions)
         if self._stopping is not None:
             self._stopping.over("")
@@ -533,65 +490,41 @@ class Commander:
     def _idle(self) -> None:
         """Do what is done when nothing is wanted."""
         assert self._trust.last is not None
-        self._reference, self._gains = Rest(self._trust.last.positions.copy()), None
+        self._reference = Rest(self._trust.last.positions.copy())
         self.state = self._resting_state
+        self._torques.renew_gains()
 
     @property
     def _resting_state(self) -> State:
         return State.HOLDING if self._settings.idle == "hold" else State.FLOATING
 
     # ------------------------------------------------------------------------------------ torques
-    def _floating(self, seen: Seen) -> Array:
-        self._law.forget()
-        damped = -self._damping * seen.velocities
-        accelerations = self._bounds.walled(
-            damped, seen.positions, seen.velocities, self._rhythm.period
-        )
-        return self._law.driven(seen.positions, accelerations)
-
     def _tracking(self, seen: Seen, now: int, seconds: float) -> Array:
         wanted = self._wanted(now, self._rhythm.period)
-        positions, velocities, _ = seen
-        control = self._settings.control
-        if control == "feedforward" and self.state is State.FOLLOWING:
+        if self._settings.control == "feedforward" and self.state is State.FOLLOWING:
             return self._law.feedforward(wanted)
-        computed = control != "pd"
-        if self._gains is None or now - self._gained > _GAINS_LAST:
-            self._gained = now
-            # gains that were given may be what made it trip
-            given = (None, None, None) if self.tripped else self._given
-            self._gains = self._law.gains(computed, self._rhythm.delay, positions, given)
-        saturation = self._output.lacking
-        self._law.integrate(wanted, positions, self._gains, seconds, saturation)
-        law = self._law.computed if computed else self._law.pd
-        return law(wanted, positions, velocities, self._gains)
-
-    def _still(self, positions: Array) -> Array:
-        """The command that holds the robot still."""
-        return self._without_gravity(self._law.still(positions), positions)
+        delay = self._rhythm.delay
+        return self._torques.tracking(seen, wanted, now, seconds, delay, usual=self.tripped)
 
     def _shaped(self, torques: Array, positions: Array, now: int, urgent: bool = False) -> Array:
-        """A command: within the effort limits, and not too far from the one before."""
+        """The command for torques that are wanted; what it does is reckoned."""
         if not np.isfinite(torques).all():
             self._law.forget()
             torques = self._law.still(self._trust.last.positions)  # type: ignore[union-attr]
             self.trip("the torques are not finite numbers", now)
-        lacking = np.abs(torques) - self.model.effort_limits
-        worst = int(lacking.argmax())
-        self.saturation = None
-        if lacking[worst] > 0.0:
-            name = self.model.joint_names[worst]
-            limit = float(self.model.effort_limits[worst])
-            self.saturation = Saturation(name, float(torques[worst]), limit)
-        command = self._output.shaped(self._without_gravity(torques, positions), now, urgent)
-        acting = command - self._law.unknown
-        if self._settings.robot_compensates_gravity:
-            acting = acting + self.model.gravity(positions)
-        self._reckoning.commanded(acting, now + round(self._rhythm.lead * SECOND))
+        command = self._torques.command(torques, positions, now, urgent)
+        acting = self._acting(command, positions)
+        self._unseen.commanded(acting, now + round(self._rhythm.lead * SECOND))
         return command
 
-    def _without_gravity(self, torques: Array, positions: Array) -> Array:
-        """Torques as they are commanded; what the robot adds to them counts for its limits."""
+    def _acting(self, command: Array, positions: Array) -> Array:
+        """Torques that act on the robot: what is commanded, and what it adds by itself."""
         if not self._settings.robot_compensates_gravity:
-            return torques
-        return clamped(torques, self.model) - self.model.gravity(positions)
+            return command
+        acting: Array = command + self.model.gravity(positions)
+        return acting
+
+    @property
+    def saturation(self) -> str:
+        """The sentence about a joint whose effort limit the last command lacks; empty if none."""
+        return self._torques.saturation

@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.timer import Timer
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.errors import ArgumentError
-from kane_dynamics.ros.arrays import message_array
 from kane_dynamics.ros.commands.commander import TICK, Commander
 from kane_dynamics.ros.commands.law import per_joint
-from kane_dynamics.ros.commands.trust import Seen
-from kane_dynamics.ros.commands.wishes import State
-from kane_dynamics.ros.control_clock import ControlClock
-from kane_dynamics.ros.faults import Fault, Faults
-from kane_dynamics.ros.joint_states import JointStates
-from kane_dynamics.ros.model import NO_MODEL, Array, Model
-from kane_dynamics.ros.names import repeated, shown
-from kane_dynamics.ros.parameters import Parameters
-from kane_dynamics.ros.settings import Settings, checked
-from kane_dynamics.ros.stamps import SECOND, stamp_of
-from kane_dynamics.ros.topics import publish
-from kane_dynamics.ros.trajectories.plans import Plan, Schedule
+from kane_dynamics.ros.commands.sight import Sight
+from kane_dynamics.ros.commands.state import State
+from kane_dynamics.ros.faults import Fault, blamed_on
+from kane_dynamics.ros.messages.arrays import message_array
+from kane_dynamics.ros.messages.stamps import stamp_of
+from kane_dynamics.ros.middleware.topics import publish
+from kane_dynamics.ros.parameters.settings import Settings, checked
+from kane_dynamics.ros.robot.model import NO_MODEL, Model
+from kane_dynamics.ros.trajectories.plans import Plan
 from kane_dynamics.simulation.trajectory import Sample
 from kane_dynamics_interfaces.msg import CommandState
+
+if TYPE_CHECKING:
+    from kane_dynamics.ros.node import DynamicsNode
 
 # Deep enough that a state which lasts for some milliseconds is not lost before it is sent.
 LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -49,39 +48,17 @@ PER_JOINT = ("kp", "kd", "ki", "float_damping", "effort_rate")
 
 
 class EffortCommands:
-    """Publishes `~/effort_commands` and `~/command_state`, silent until they are enabled.
+    """Publishes `~/effort_commands` and `~/command_state`, silent until they are enabled."""
 
-    Parameters
-    ----------
-    node : Node
-    parameters : Parameters
-    faults : Faults
-    states : JointStates
-    clock : ControlClock
-    schedule : Schedule
-        What is to be followed.
-    changed : callable
-        Told when what is done changes.
-    """
-
-    def __init__(
-        self,
-        node: Node,
-        parameters: Parameters,
-        faults: Faults,
-        states: JointStates,
-        clock: ControlClock,
-        schedule: Schedule,
-        changed: Callable[[], None],
-    ) -> None:
-        self._node, self._parameters, self._faults = node, parameters, faults
-        self._states, self._clock, self._schedule = states, clock, schedule
-        self._changed = changed
+    def __init__(self, node: DynamicsNode) -> None:
+        self._node, self._parameters, self._faults = node, node.parameters, node.faults
+        self._states, self._clock, self._timetable = node.states, node.clock, node.timetable
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer: Timer | None = None
         self._period = 0.0
         self.commander: Commander | None = None
         self._order: NDArray[np.intp] = np.arange(0)
+        self._sight = Sight(node)
         self._message = Float64MultiArray()
         self.told = ("", "", "")
         """State, reason, and what is commanded, as on ~/command_state."""
@@ -107,31 +84,30 @@ class EffortCommands:
     def _new(self, model: Model) -> Commander:
         settings = self._parameters.values
         try:
-            return Commander(model, settings, self._schedule.due)
+            return Commander(model, settings, self._timetable.due)
         except ArgumentError as error:  # it is said again when they are to be enabled
             self._faults.record(Fault("parameters", str(error)))
             usual = {name: getattr(Settings, name) for name in PER_JOINT}
-            return Commander(model, replace(settings, **usual), self._schedule.due)
+            return Commander(model, replace(settings, **usual), self._timetable.due)
 
     def holds_back(self, model: Model) -> bool:
         """Whether a model of other joints has to wait until the robot has been brought to rest."""
-        commander = self.commander
-        if commander is None or not commander.enabled or same_joints(commander.model, model):
+        same = self.commander is None or same_joints(self.commander.model, model)
+        return not same and self.leave(REPLACED)
+
+    def leave(self, why: str) -> bool:
+        """Bring the robot to rest and leave it held; whether that takes some time."""
+        if self.commander is None or not self.commander.enabled:
             return False
-        commander.disable(self._clock.now(), REPLACED)
+        self.commander.disable(self._clock.now(), why)
         self._follow_up()
-        return commander.enabled
+        return self.commander.enabled
 
     # ------------------------------------------------------------------------------- what is done
     @property
     def enabled(self) -> bool:
         """Whether efforts are commanded."""
         return self.commander is not None and self.commander.enabled
-
-    @property
-    def following(self) -> bool:
-        """Whether a trajectory is being followed."""
-        return self.commander is not None and self.commander.state is State.FOLLOWING
 
     def wanted(self) -> Sample | None:
         """Where the robot is wanted to be under feedback now; None where it is not."""
@@ -151,12 +127,10 @@ class EffortCommands:
             )
 
     def check_start(self, plan: Plan) -> None:
-        """Raise a Fault if the robot is too far from where a plan begins."""
-        if self.commander is not None:
-            try:
-                self.commander.check_start(plan, self._clock.now())
-            except ArgumentError as error:
-                raise Fault(CAUSE, str(error)) from None
+        """Raise a Fault if the robot, which is fit, is too far from where a plan begins."""
+        assert self.commander is not None
+        with blamed_on(CAUSE):
+            self.commander.check_start(plan, self._clock.now())
 
     def stop_following(self, observer: object) -> bool:
         """Bring the robot to rest along what an observer sees; whether that is followed."""
@@ -168,31 +142,22 @@ class EffortCommands:
     # ------------------------------------------------------------------------------ joint states
     def state_came(self, more: bool) -> None:
         """Command what is due at new joint states, which may be old if there are more of them."""
-        commander = self.commander
-        if commander is None or not commander.enabled:
-            return
-        now = self._clock.now()
-        self._send(commander.step(self._seen(now), now, more))
+        self._sight.came()
+        if self.commander is not None and self.commander.enabled:
+            now = self._clock.now()
+            self._send(self.commander.step(self._sight.seen(now), now, more))
 
     def doubt(self, sentence: str) -> None:
         """Trust joint states no more for a while, because of what the sentence says."""
         if self.commander is not None:
             self.commander.doubt(sentence, self._clock.now())
-            self._send(self.commander.tick(self._clock.now()))
+            self._tick()
 
     def trip(self, sentence: str) -> None:
         """End the motion, because of what the sentence says."""
         if self.commander is not None:
             self.commander.trip(sentence, self._clock.now())
             self._follow_up()
-
-    def leave(self) -> bool:
-        """Bring the robot to rest and leave it held; whether that takes some time."""
-        if self.commander is None or not self.commander.enabled:
-            return False
-        self.commander.disable(self._clock.now(), "the node ends")
-        self._follow_up()
-        return self.commander.enabled
 
     def _tick(self) -> None:
         if self.commander is not None:
@@ -203,31 +168,9 @@ class EffortCommands:
         if torques is not None:
             self._message.data = message_array(torques[self._order])
             self._publisher.publish(self._message)
-            saturation = self.commander and self.commander.saturation
-            if saturation:
-                self._faults.record(Fault(CAUSE, str(saturation)))
+            if self.commander is not None and self.commander.saturation:
+                self._faults.record(Fault(CAUSE, self.commander.saturation))
         self._follow_up()
-
-    def _seen(self, now: int) -> Seen:
-        """The joint states, and when they were true: by stamp or by arrival, what is longer ago.
-
-        In simulated time only the stamp counts, for that time may stand still. A stamp that was
-        given while the clock was set does not count.
-        """
-        states, clock = self._states, self._clock
-        since = now - np.round(states.received * SECOND).astype(np.int64)
-        stamped = states.stamps != 0
-        if clock.simulated:
-            since = np.where(stamped, 0, np.maximum(since, 0) if not stamped.all() else 0)
-        parted = clock.parted()
-        if parted:
-            self._faults.record(
-                Fault("clock", f"the system clock was set by {parted / SECOND:+.3g} s")
-            )
-            stamped = np.zeros_like(stamped)
-        by_stamp = np.where(stamped, clock.ros_now() - states.stamps, 0)
-        ages = np.where(np.abs(by_stamp) > since, by_stamp, since)
-        return Seen(states.positions.copy(), states.velocities.copy(), now - ages)
 
     # ------------------------------------------------------------------------ opening and closing
     def _enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
@@ -240,30 +183,23 @@ class EffortCommands:
         return response
 
     def _close(self) -> str:
-        self._schedule.withdraw_waiting("effort commands are switched off")
+        self._timetable.withdraw_waiting("effort commands are switched off")
         if self.commander is not None:
             self.commander.disable(self._clock.now())
-        braking = self.enabled
-        return (
-            "the arm is brought to rest, then effort commands are off"
-            if braking
-            else ("effort commands are off")
-        )
+        braked = "the arm is brought to rest, then " if self.enabled else ""
+        return f"{braked}effort commands are off"
 
     def _open(self) -> str:
         commander, states = self.commander, self._states
         if commander is None:
             raise ArgumentError(NO_MODEL)
-        if not states.complete:
-            raise ArgumentError(
-                f"no joint state has named {', '.join(map(repr, states.missing()))} yet"
-            )
+        states.check_complete()
         order, now = self._places(commander.model), self._clock.now()
         if not commander.enabled:
             commander.configure(self._parameters.values, now)
         elif commander.tripped:
-            self._schedule.withdraw_waiting(f"effort commands have tripped: {commander.reason}")
-        commander.enable(self._seen(now), now)
+            self._timetable.withdraw_waiting(f"effort commands have tripped: {commander.reason}")
+        commander.enable(self._sight.seen(now), now)
         self._order = order
         weak = _too_weak(commander.model, states.positions)
         if weak:
@@ -271,39 +207,29 @@ class EffortCommands:
         return f"effort commands are on{_limits_to_know(commander.model)}{weak and '; '}{weak}"
 
     def _stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        if self.commander is None or not self.commander.enabled:
+        """Bring the robot to rest along its path, and hold it."""
+        commander = self.commander
+        if commander is None or not commander.enabled:
             response.success, response.message = False, NOT_ENABLED
             return response
-        self.stop()
-        blind = self.commander.blind or self.commander.state is State.NOTHING
-        response.success = not blind
+        self._timetable.withdraw_waiting("stopped on request")
+        commander.stop(self._clock.now())
+        self._follow_up()
+        response.success = not commander.blind and commander.state is not State.NOTHING
         response.message = (
-            f"joint states cannot be trusted: {self.commander.reason}"
-            if blind
-            else "the arm is brought to rest, and held"
+            "the arm is brought to rest, and held"
+            if response.success
+            else f"joint states cannot be trusted: {commander.reason}"
         )
         return response
-
-    def stop(self) -> None:
-        """Bring the robot to rest along its path, and hold it."""
-        self._schedule.withdraw_waiting("stopped on request")
-        if self.commander is not None:
-            self.commander.stop(self._clock.now())
-            self._follow_up()
 
     def _places(self, model: Model) -> NDArray[np.intp]:
         """Where the joints of commands are in the robot."""
         names = self._parameters.values.command_joints or model.joint_names
-        twice = repeated(names)
-        if twice is not None:
-            raise ArgumentError(f"command_joints names joint {twice!r} twice")
-        for name in names:
-            if name not in model.index:
-                raise ArgumentError(
-                    f"command_joints names {name!r}, expected moving joints of the robot: "
-                    f"{shown(model.joint_names)}"
-                )
-        return np.array([model.index[name] for name in names], dtype=np.intp)
+        try:
+            return model.places(names)
+        except ArgumentError as error:
+            raise ArgumentError(f"command_joints: {error}") from None
 
     # -------------------------------------------------------------------------------- parameters
     def _check(self, parameters: list[Parameter]) -> SetParametersResult:
@@ -330,11 +256,10 @@ class EffortCommands:
     # ------------------------------------------------------------------------- what others are told
     def _follow_up(self) -> None:
         """Tell a change, and look at the robot as often as what is done asks for."""
-        commander = self.commander
-        moving = commander is not None and commander.state in (State.FOLLOWING, State.BRAKING)
-        period = TICK if moving else self._parameters.values.state_timeout / 4.0
-        if not self.enabled:
-            period = 0.0
+        period = 0.0
+        if self.commander is not None and self.commander.enabled:
+            moving = self.commander.state in (State.FOLLOWING, State.BRAKING)
+            period = TICK if moving else self._parameters.values.state_timeout / 4.0
         if period != self._period or (period == 0.0) != (self._timer is None):
             self._look_every(period)
         self._tell()
@@ -364,7 +289,7 @@ class EffortCommands:
         self._state.publish(
             CommandState(stamp=stamp, state=state, reason=reason, commanding=commanding)
         )
-        self._changed()
+        self._node.commands_changed()
 
 
 def same_joints(one: Model, other: Model) -> bool:

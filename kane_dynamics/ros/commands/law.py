@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.errors import ArgumentError
-from kane_dynamics.ros.model import Array, Model
+from kane_dynamics.ros.robot.model import Model
 from kane_dynamics.simulation.trajectory import Sample
 
 FASTEST, SLOWEST = 40.0, 2.0
@@ -54,10 +55,7 @@ class Gains:
 def per_joint(name: str, values: tuple[float, ...], model: Model) -> Array | None:
     """A parameter with a number for each joint, or one for all; None where it is empty.
 
-    Raises
-    ------
-    ArgumentError
-        If there are neither one nor as many numbers as joints.
+    Raises ArgumentError if there are neither one nor as many numbers as joints.
     """
     count = len(model.joint_names)
     if not values:
@@ -74,13 +72,8 @@ def bandwidth(delay: float) -> float:
     return float(np.clip(_LAG / delay, SLOWEST, FASTEST))
 
 
-class Law:
-    """Torques of a robot under feedback.
-
-    Parameters
-    ----------
-    model : Model
-    """
+class ControlLaw:
+    """Torques of a robot under feedback."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -90,15 +83,6 @@ class Law:
         """Torques that a lasting error has led to."""
         self.holding = np.zeros(len(model.joint_names))
         """Torques that, besides those against gravity, have held the robot when it was at rest."""
-
-    @property
-    def unknown(self) -> Array:
-        """Torques that the integral makes up for, and the model does not know of.
-
-        A small integral comes of the times at which commands act, and not of the robot.
-        """
-        small = _SMALL_INTEGRAL * self._model.effort_limits
-        return self.integral - np.minimum(np.maximum(self.integral, -small), small)
 
     def forget(self) -> None:
         """Begin anew: no error has lasted."""
@@ -177,6 +161,18 @@ class Law:
     def driven(self, positions: Array, accelerations: Array) -> Array:
         """Torques of a robot that is accelerated from rest."""
         return self._model.efforts(positions, np.zeros_like(positions), accelerations)
+
+    def unseen(self, friction: Array) -> Array:
+        """Torques that are needed besides those of the model where there is no feedback.
+
+        Friction is what the joints have shown. Where it is none, a small integral counts, which
+        comes of the times at which commands act.
+        """
+        unknown, small = self.holding + friction, _SMALL_INTEGRAL * self._model.effort_limits
+        torques: Array = np.where(
+            np.abs(unknown) > small, unknown, np.minimum(np.maximum(self.integral, -small), small)
+        )
+        return torques
 
     def feedforward(self, wanted: Sample) -> Array:
         """Torques of the model alone."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kane_dynamics.ros.limits import clamped
-from kane_dynamics.ros.model import Array, Model
-from kane_dynamics.ros.stamps import SECOND
+from kane_dynamics.arrays import Array
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.robot.limits import clamped
+from kane_dynamics.ros.robot.model import Model
 
 RISE = 0.02
 """Seconds in which a torque may rise from zero to its limit, where no rate is given."""
@@ -20,10 +21,6 @@ _SETTLED = 1e-9  # N m or N
 
 class Output:
     """Commands one after the other.
-
-    Parameters
-    ----------
-    model : Model
 
     Attributes
     ----------

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 
+from kane_dynamics.arrays import Array
+from kane_dynamics.ros.commands.friction import Friction
 from kane_dynamics.ros.commands.trust import Seen
-from kane_dynamics.ros.model import Array, Model
-from kane_dynamics.ros.stamps import SECOND
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.robot.model import Model
 
 LONGEST = 4.0
 """Seconds for which commands are remembered: to be brought to rest takes no longer."""
@@ -22,13 +25,11 @@ _SLOW = 1e-3  # rad/s or m/s, below which dry friction grows with speed
 class Reckoning:
     """Moves the model of a robot on from the last state that was seen.
 
-    Parameters
-    ----------
-    model : Model
+    There is some friction besides that of the model.
     """
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    def __init__(self, model: Model, friction: Friction) -> None:
+        self._model, self._friction = model, friction
         self._fastest = _ABSURD * model.usual_speeds
         self._commands: deque[tuple[int, Array]] = deque()
         self._seen: Seen | None = None
@@ -66,13 +67,22 @@ class Reckoning:
             self._state = self._stepped(acting[-1], (end - begin) / SECOND / count)
 
     def _stepped(self, torques: Array, seconds: float) -> Array:
-        """The state after a step, with friction taken at its end, for it may be stiff."""
+        """The state after a step."""
         (q, u), model = self._state, self._model
         halfway = q + 0.5 * seconds * u
-        viscous, dry = model.friction
-        friction = viscous + dry / np.maximum(np.abs(u), _SLOW)
         matrix = model.mass_matrix(halfway)
         bias = model.rigid_efforts(halfway, u, np.zeros_like(u))
-        momentum = matrix @ u + seconds * (torques - bias)
-        after = np.linalg.solve(matrix + np.diag(seconds * friction), momentum)
+        after = self._rubbed(u, matrix, matrix @ u + seconds * (torques - bias), seconds)
         return np.array([q + 0.5 * seconds * (u + after), after])
+
+    def _rubbed(self, u: Array, matrix: Array, momentum: Array, seconds: float) -> Array:
+        """Velocities after a step, with friction taken at its end, for it may be stiff."""
+        viscous, dry = self._model.friction
+        viscous, dry = viscous + self._friction.viscous, dry + self._friction.dry
+        moving = matrix + np.diag(seconds * viscous)
+        free = np.linalg.solve(moving, momentum)
+        ways = np.sign(np.where(np.abs(u) > _SLOW, u, free))
+        rubbed = np.linalg.solve(moving, momentum - seconds * dry * ways)
+        stuck = rubbed * ways <= 0.0  # friction brings a joint to rest, and no farther
+        sticking = moving + np.diag(stuck * seconds * dry / _SLOW)
+        return cast(Array, np.linalg.solve(sticking, momentum - ~stuck * seconds * dry * ways))

@@ -8,8 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
-from kane_dynamics.ros.model import Array, Model
-from kane_dynamics.ros.stamps import SECOND
+from kane_dynamics.arrays import Array
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.robot.model import Model
 from kane_dynamics.simulation.trajectory import Sample
 
 _DURATIONS = 0.1 * 1.4 ** np.arange(11)
@@ -17,6 +18,16 @@ _DURATIONS = 0.1 * 1.4 ** np.arange(11)
 
 _LOOKS = np.linspace(0.0, 1.0, 6)
 """Shares of a motion at which its efforts are looked at."""
+
+
+NEAR = 2e-3, 2e-2
+"""Rad or m, and rad/s or m/s, up to which a motion is joined at once."""
+
+SOONEST_JOINED = 0.1
+"""Seconds in which a motion is joined that begins elsewhere, at least."""
+
+_PER_OFF = 1.875 / 0.2  # s, so that a joint has a fifth of its usual speed more
+_PER_SPEED = 1.0  # s
 
 
 class Reference(Protocol):
@@ -43,71 +54,104 @@ class Rest:
 
 
 @dataclass(frozen=True, eq=False)
-class Braking:
+class _ToRest:
+    """A motion that begins at a time in ns, and is at rest after so many seconds."""
+
+    begin: int
+    seconds: float
+
+    @property
+    def end(self) -> int:
+        return self.begin + round(self.seconds * SECOND)
+
+    def _slowed(self, now: int) -> tuple[float, float, float]:
+        """Seconds of motion at full speed that have been made, share of the speed, and its rate."""
+        total = self.seconds
+        s = min(max((now - self.begin) / SECOND, 0.0), total)
+        return s - 0.5 * s * s / total, 1.0 - s / total, -1.0 / total if s < total else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Braking(_ToRest):
     """All joints come to rest together, each with a constant deceleration.
 
-    Attributes
-    ----------
-    positions, velocities : array (n,)
-        At the beginning.
-    begin : int
-        In ns.
-    seconds : float
-        Until they rest.
+    They begin with these positions and velocities (n,).
     """
 
     positions: Array
     velocities: Array
-    begin: int
-    seconds: float
-
-    @property
-    def end(self) -> int:
-        return self.begin + round(self.seconds * SECOND)
 
     def at(self, now: int) -> Sample:
-        total = self.seconds
-        s = min(max((now - self.begin) / SECOND, 0.0), total)
-        moving = s < total
-        return Sample(
-            self.positions + self.velocities * (s - 0.5 * s * s / total),
-            self.velocities * (1.0 - s / total),
-            self.velocities * (-1.0 / total if moving else 0.0),
-        )
+        made, share, rate = self._slowed(now)
+        u = self.velocities
+        return Sample(self.positions + u * made, u * share, u * rate)
 
 
 @dataclass(frozen=True, eq=False)
-class Slowing:
-    """A motion is followed ever more slowly, and on its path comes to rest.
+class Slowing(_ToRest):
+    """A motion is followed ever more slowly, and on its path comes to rest."""
+
+    motion: Reference
+
+    def at(self, now: int) -> Sample:
+        made, share, rate = self._slowed(now)
+        q, u, udot = self.motion.at(self.begin + round(made * SECOND))
+        return Sample(q, u * share, udot * share**2 + u * rate)
+
+
+@dataclass(frozen=True, eq=False)
+class Joining:
+    """A motion that begins elsewhere is joined little by little, without a step of the velocity.
 
     Attributes
     ----------
-    motion : Reference
     begin : int
         In ns.
+    off, speed : array (n,)
+        How far from it the robot is wanted to be at the beginning, and how fast that changes.
     seconds : float
-        Until it rests.
+        Until it is joined.
     """
 
     motion: Reference
     begin: int
+    off: Array
+    speed: Array
     seconds: float
 
     @property
     def end(self) -> int:
-        return self.begin + round(self.seconds * SECOND)
+        return self.motion.end
 
     def at(self, now: int) -> Sample:
-        total = self.seconds
-        s = min(max((now - self.begin) / SECOND, 0.0), total)
-        rate = 1.0 - s / total
-        along = self.motion.at(self.begin + round((s - 0.5 * s * s / total) * SECOND))
-        slowing = -1.0 / total if s < total else 0.0
-        return Sample(
-            along.positions,
-            along.velocities * rate,
-            along.accelerations * rate**2 + along.velocities * slowing,
+        wanted, total = self.motion.at(now), self.seconds
+        s = max((now - self.begin) / SECOND, 0.0) / total
+        if s >= 1.0:
+            return wanted
+        off, speed = self.off, self.speed * total
+        # 1 and 0, 0 and 1 are the values and slopes of the two polynomials at the beginning
+        p = off * (1 - s**3 * (10 - 15 * s + 6 * s * s)) + speed * s * (
+            1 - s * s * (6 - 8 * s + 3 * s * s)
         )
+        v = off * (-30 * s * s * (1 - s) ** 2) + speed * (1 - s * s * (18 - 32 * s + 15 * s * s))
+        a = off * (-60 * s * (1 - s) * (1 - 2 * s)) + speed * (-12 * s * (3 - 8 * s + 5 * s * s))
+        return Sample(
+            wanted.positions + p, wanted.velocities + v / total, wanted.accelerations + a / total**2
+        )
+
+
+def joined(motion: Reference, before: Sample, now: int, model: Model) -> Reference:
+    """A motion, joined from the state that the robot was wanted to be in until now.
+
+    The farther that is off, the longer it takes; if the motion is shorter, its end is joined.
+    """
+    wanted, usual = motion.at(now), model.usual_speeds
+    off = model.off(before.positions, wanted.positions)
+    speed = before.velocities - wanted.velocities
+    if ((np.abs(off) <= NEAR[0]) & (np.abs(speed) <= NEAR[1])).all():
+        return motion
+    seconds = np.maximum(np.abs(off) * _PER_OFF, np.abs(speed) * _PER_SPEED) / usual
+    return Joining(motion, now, off, speed, max(float(seconds.max()), SOONEST_JOINED))
 
 
 def soonest(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kane_dynamics.ros.stamps import SECOND
+from kane_dynamics.ros.messages.stamps import SECOND
 
 SLOWEST_PERIOD = 0.2
 """Seconds, beyond which joint states do not come late, but have stopped."""

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kane_dynamics.ros.model import Array, Model
-from kane_dynamics.ros.stamps import SECOND
+from kane_dynamics.arrays import Array
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.robot.model import Model
 
 JUMP = 0.05
 """Rad or m by which a joint may seem to run ahead of what it can do: noise, late messages."""
@@ -34,10 +35,6 @@ class Trust:
     What a joint may move by depends on the time that passed, however many messages that was: each
     joint has an allowance of `JUMP`, which motion beyond what the joint can do uses up, and time
     fills again.
-
-    Parameters
-    ----------
-    model : Model
 
     Attributes
     ----------

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Point, Pose, Quaternion, Twist, Vector3
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
-from kane_dynamics.ros.arrays import message_array, message_arrays
-from kane_dynamics.ros.model import Array, Model
-from kane_dynamics.ros.stamps import SECOND
+from kane_dynamics.ros.messages.arrays import message_array
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.robot.model import Model
+from kane_dynamics.ros.trajectories.points import points_of
 from kane_dynamics.simulation.checks import Checks
 from kane_dynamics.simulation.motion import Motion
 from kane_dynamics.simulation.watch import Progress
@@ -35,13 +35,8 @@ def trajectory_of(motion: Motion, model: Model) -> JointTrajectory:
     """The joints of a motion: positions, velocities, accelerations, and as effort the input."""
     count = len(model.joint_names)
     columns = (motion.q, motion.u, motion.udot, motion.tau)
-    fields = [message_arrays(values[:, -count:]) for values in columns]
-    points = [
-        JointTrajectoryPoint(
-            positions=q, velocities=u, accelerations=udot, effort=tau, time_from_start=duration
-        )
-        for duration, q, u, udot, tau in zip(_durations(motion.t), *fields)
-    ]
+    nanoseconds = np.round(motion.t * SECOND).astype(np.int64)
+    points = points_of(nanoseconds, [values[:, -count:] for values in columns])
     return JointTrajectory(joint_names=list(model.joint_names), points=points)
 
 
@@ -53,12 +48,6 @@ def state_of(progress: Progress, model: Model) -> JointState:
     )
     names = list(model.joint_names)
     return JointState(name=names, position=position, velocity=velocity, effort=effort)
-
-
-def _durations(times: Array) -> list[Duration]:
-    nanoseconds = np.round(times * SECOND).astype(np.int64)
-    seconds, rest = np.divmod(nanoseconds, SECOND)
-    return [Duration(sec=s, nanosec=ns) for s, ns in zip(seconds.tolist(), rest.tolist())]
 
 
 def _pose(row: list[float]) -> Pose:

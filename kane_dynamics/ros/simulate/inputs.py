@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
-from kane_dynamics.errors import ArgumentError
-from kane_dynamics.ros.faults import Fault
-from kane_dynamics.ros.model import Array, Model
+from kane_dynamics.arrays import Array
+from kane_dynamics.ros.faults import Fault, blamed_on
+from kane_dynamics.ros.robot.model import Model
 from kane_dynamics.ros.trajectories.plans import among_others
 from kane_dynamics.ros.trajectories.points import field_rows, joint_places, point_times, read_points
 from kane_dynamics.simulation.inputs import (
@@ -21,9 +20,10 @@ from kane_dynamics.simulation.inputs import (
     TorqueHistory,
     WrenchHistory,
 )
-from kane_dynamics.simulation.trajectory import Sample, Start, Trajectory, trajectory_through
+from kane_dynamics.simulation.trajectory import Sample, Start, Trajectory
 
 CAUSE = "simulation"
+Choice = TypeVar("Choice", bound=str)
 
 KP, KD = 100.0, 20.0
 """Gains that stand for none, 1/s² and 1/s: critically damped at 10 rad/s."""
@@ -32,17 +32,12 @@ HOLDS = {"": "zero", "zero_order": "zero", "linear": "linear"}
 CONTROLLERS = {"": "", "pd_gravity": "pd_gravity", "computed_torque": "computed_torque"}
 
 
-class Drive(NamedTuple):
-    """What drives the joints, and the time of its last point in s, 0 if it has none."""
-
-    torque: Torque
-    end: float
-
-
-def drive_asked_for(
+def torque_asked_for(
     request: Any, model: Model, positions: Array, velocities: Array, most: int
-) -> Drive:
-    """What a request wants to drive the joints from a state on.
+) -> tuple[Torque, float]:
+    """What a request wants to drive the joints, and the time of its last point in s, or 0.
+
+    Raises Fault or ArgumentError if something in the request is wrong.
 
     Parameters
     ----------
@@ -50,11 +45,6 @@ def drive_asked_for(
         Of the joints at the start.
     most : int
         Largest number of points of a trajectory.
-
-    Raises
-    ------
-    Fault, ArgumentError
-        If something in the request is wrong.
     """
     efforts, reference = request.effort_trajectory, request.reference_trajectory
     hold = chosen("hold", request.hold, HOLDS)
@@ -75,13 +65,13 @@ def drive_asked_for(
     if request.position_gains or request.velocity_gains:
         raise Fault(CAUSE, "there are gains, but no controller: name one in controller")
     if not efforts.points:
-        return Drive(None, 0.0)
+        return None, 0.0
     return _efforts(efforts, hold, model, most)
 
 
 # -------------------------------------------------------------------------------------- efforts
-def _efforts(message: JointTrajectory, hold: Any, model: Model, most: int) -> Drive:
-    with _about("effort_trajectory"):
+def _efforts(message: JointTrajectory, hold: Any, model: Model, most: int) -> tuple[Torque, float]:
+    with blamed_on(CAUSE, "effort_trajectory"):
         names = tuple(message.joint_names) or model.joint_names
         joints = joint_places(names, model)
         if len(message.points) > most:
@@ -93,16 +83,18 @@ def _efforts(message: JointTrajectory, hold: Any, model: Model, most: int) -> Dr
             raise Fault(CAUSE, f"point {bare[0]} has no effort")
         torques = np.zeros((len(times), model.dynamics.dof))
         torques[:, joints + model.dynamics.dof - len(model.joint_names)] = rows
-        return Drive(TorqueHistory(times, torques, hold), float(times[-1]))
+        return TorqueHistory(times, torques, hold), float(times[-1])
 
 
 # ----------------------------------------------------------------------------------- controllers
-def _control(request: Any, controller: str, model: Model, start: Start, most: int) -> Drive:
+def _control(
+    request: Any, controller: str, model: Model, start: Start, most: int
+) -> tuple[Torque, float]:
     message, count = request.reference_trajectory, len(model.joint_names)
     reference: Array | Trajectory = np.asarray(start.positions)
     end = 0.0
     if message.points:
-        with _about("reference_trajectory"):
+        with blamed_on(CAUSE, "reference_trajectory"):
             reference = _reference(message, model, start, most)
             end = reference.end
     scale: Array | float = 1.0
@@ -112,7 +104,7 @@ def _control(request: Any, controller: str, model: Model, start: Start, most: in
     kp = _gains("position_gains", request.position_gains, KP * scale, count)
     kd = _gains("velocity_gains", request.velocity_gains, KD * scale, count)
     kind = PDControl if controller == "pd_gravity" else ComputedTorque
-    return Drive(kind(reference, kp, kd), end)
+    return kind(reference, kp, kd), end
 
 
 def _reference(message: JointTrajectory, model: Model, start: Start, most: int) -> Trajectory:
@@ -121,14 +113,8 @@ def _reference(message: JointTrajectory, model: Model, start: Start, most: int) 
         message.joint_names = list(model.joint_names)
     points = read_points(message, model, most)
     held = np.asarray(start.positions)
-    motion = trajectory_through(
-        points.times,
-        points.positions,
-        points.velocities,
-        points.accelerations,
-        Start(0.0, held[points.joints], np.asarray(start.velocities)[points.joints]),
-        points.names,
-    )
+    q, u = (np.asarray(x)[points.joints] for x in (start.positions, start.velocities))
+    motion = points.motion(Start(0.0, q, u))
     part = Sample(motion.positions, motion.velocities, motion.accelerations)
     return Trajectory(motion.times, *among_others(part, points.joints, held))
 
@@ -150,10 +136,7 @@ def wrenches_asked_for(
 ) -> dict[str, WrenchHistory]:
     """The wrenches on each link over time, those on the same link added up.
 
-    Raises
-    ------
-    Fault, ArgumentError
-        If something in a message is wrong.
+    Raises Fault or ArgumentError if something in a message is wrong.
     """
     count = sum(len(message.wrenches) for message in messages)
     if count > most:
@@ -167,7 +150,7 @@ def wrenches_asked_for(
                 CAUSE,
                 f"external_wrenches[{k}]: there is no link {message.link!r}, the robot has {known}",
             )
-        with _about(f"external_wrenches[{k}] on link {message.link!r}"):
+        with blamed_on(CAUSE, f"external_wrenches[{k}] on link {message.link!r}"):
             histories.setdefault(message.link, []).append(_wrench(message))
     return {link: _added_up(some) for link, some in histories.items()}
 
@@ -209,7 +192,7 @@ def _added_up(histories: list[tuple[Array, Array]]) -> WrenchHistory:
 
 
 # ------------------------------------------------------------------------------------- sentences
-def chosen(field: str, given: str, choices: dict[str, str]) -> str:
+def chosen(field: str, given: str, choices: Mapping[str, Choice]) -> Choice:
     """What a word in a request stands for."""
     if given not in choices:
         known = ", ".join(filter(None, choices))
@@ -219,13 +202,3 @@ def chosen(field: str, given: str, choices: dict[str, str]) -> str:
 
 def _too_many(count: int, most: int, what: str = "points") -> str:
     return f"{count} {what} are more than the {most} of the parameter max_trajectory_points"
-
-
-@contextmanager
-def _about(field: str) -> Iterator[None]:
-    """Let a sentence about what is wrong begin with the field of the request."""
-    try:
-        yield
-    except (Fault, ArgumentError) as error:
-        said = str(error).removeprefix("TorqueHistory: ").removeprefix("WrenchHistory: ")
-        raise Fault(CAUSE, f"{field}: {said}") from None

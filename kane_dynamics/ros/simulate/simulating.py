@@ -7,27 +7,31 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-from rclpy.node import Node
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from kane_dynamics.errors import KaneDynamicsError
-from kane_dynamics.ros.beside import Beside, snapshot
-from kane_dynamics.ros.faults import Fault, Faults
-from kane_dynamics.ros.garbage import free, large_messages
-from kane_dynamics.ros.joint_states import JointStates
-from kane_dynamics.ros.late_answers import Answer, Conclude, LateActionServer, LateService
-from kane_dynamics.ros.model import NO_MODEL, Model
-from kane_dynamics.ros.parameters import Parameters
+from kane_dynamics.ros.faults import Fault, unforeseen
+from kane_dynamics.ros.middleware.interpreter import free, large_messages, short_waits
+from kane_dynamics.ros.middleware.late_answers import (
+    Answer,
+    Conclude,
+    LateActionServer,
+    LateService,
+)
+from kane_dynamics.ros.middleware.realtime import ThreadBeside
+from kane_dynamics.ros.robot.model import NO_MODEL, Model
 from kane_dynamics.ros.simulate.answers import fill_answer, state_of
 from kane_dynamics.ros.simulate.inputs import CAUSE
-from kane_dynamics.ros.simulate.requests import Situation, read_simulation
-from kane_dynamics.ros.turns import short_turns
-from kane_dynamics.simulation.motion import Motion
+from kane_dynamics.ros.simulate.requests import request_for
 from kane_dynamics.simulation.process import SimulationProcess
+from kane_dynamics.simulation.request import Request
 from kane_dynamics.simulation.watch import Progress
 from kane_dynamics_interfaces.action import Simulate as SimulateAction
 from kane_dynamics_interfaces.srv import Simulate as SimulateService
+
+if TYPE_CHECKING:
+    from kane_dynamics.ros.node import DynamicsNode
 
 FEEDBACK_PERIOD = 0.1
 """Seconds between two feedbacks."""
@@ -44,8 +48,8 @@ TOO_LONG = (
 )
 BUSY = "a simulation is running, and one runs at a time: wait for its end, or cancel it if you can"
 
-
 Tell = Callable[[Progress, Model, bool], None]
+Asked = Callable[[], Request]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,27 +60,20 @@ class Job:
     ----------
     request, answer : message
         What is asked for, and what is filled in.
-    situation : Situation
     finish : callable
         Sends the answer.
     cancelled : callable
         Whether the client has cancelled it, or it has taken too long.
-    tell : callable
-        Told the progress of the model, and whether it is the last.
-    if_stopped : str
-        What is added to the message of a simulation that was cancelled.
-    forget : bool
-        Whether nobody needs the answer once it is sent.
+    tell : callable, optional
+        Told the progress of the model, and whether it is the last. Nobody is told, or needs the
+        answer once it is sent, where the service was called.
     """
 
     request: Any
     answer: Any
-    situation: Situation
     finish: Answer
     cancelled: Callable[[], bool]
-    tell: Tell
-    if_stopped: str
-    forget: bool
+    tell: Tell | None = None
 
 
 class Simulating:
@@ -84,62 +81,38 @@ class Simulating:
 
     One simulation runs at a time. While it does, requests are refused and goals are rejected; it is
     not disturbed by them, nor by a new model of the robot.
-
-    Parameters
-    ----------
-    node : Node
-    beside : Beside
-    parameters : Parameters
-    faults : Faults
-    states : JointStates
     """
 
-    def __init__(
-        self,
-        node: Node,
-        beside: Beside,
-        parameters: Parameters,
-        faults: Faults,
-        states: JointStates,
-    ) -> None:
-        self._node, self._beside = node, beside
-        self._parameters, self._faults, self._states = parameters, beside.faults(faults), states
-        self._model: Model | None = None
-        self._thread: threading.Thread | None = None
-        self._ending: threading.Thread | None = None
+    def __init__(self, node: DynamicsNode) -> None:
+        self._node, self._faults = node, node.faults
+        self._thread = ThreadBeside("simulation")
+        self._running: threading.Event | None = None
+        self._ending: threading.Event | None = None
         self._elsewhere = SimulationProcess()
-        LateService(beside, SimulateService, "~/simulate", self._called)
+        LateService(node.beside, SimulateService, "~/simulate", self._called)
         self._action = LateActionServer(
             node,
             SimulateAction,
             "~/simulate_motion",
             self._welcome,
             self._accepted,
-            beside=beside,
+            beside=node.beside,
         )
         atexit.register(self._await_end)
 
-    def use(self, model: Model) -> None:
-        """Serve another model, from the next simulation on."""
-        self._model = model
-
     # ------------------------------------------------------- beside, or else in the executor
     def _called(self, request: Any, answer: Answer) -> None:
-        response = SimulateService.Response()
-        if self._thread is not None:
+        response, end = SimulateService.Response(), time.monotonic() + LONGEST_CALL
+        if self._running is not None:
             self._refuse(response, Fault(CAUSE, BUSY), answer)
         else:
-            end = time.monotonic() + LONGEST_CALL
-            late = TOO_LONG.format(LONGEST_CALL)
-            self._begin(
-                request, response, answer, lambda: time.monotonic() > end, _tell_nobody, late, True
-            )
+            self._begin(Job(request, response, answer, lambda: time.monotonic() > end))
 
     def _welcome(self, goal: Any) -> bool:
         """Whether nothing is running; a goal that is wrong is accepted, to be told what is."""
-        if self._thread is not None:
+        if self._running is not None:
             self._faults.record(Fault(CAUSE, f"a goal was rejected: {BUSY}"))
-        return self._thread is None
+        return self._running is None
 
     def _accepted(self, handle: Any, conclude: Conclude) -> None:
         told = 0.0
@@ -148,37 +121,30 @@ class Simulating:
             nonlocal told
             if last or time.monotonic() - told >= FEEDBACK_PERIOD:
                 told = time.monotonic()
-                handle.publish_feedback(_feedback(progress, model))
+                handle.publish_feedback(
+                    SimulateAction.Feedback(
+                        progress=progress.share, time=progress.t, state=state_of(progress, model)
+                    )
+                )
 
         def finish(result: Any) -> None:
             conclude(result, result.success)
 
-        result = SimulateAction.Result()
-        self._begin(handle.request, result, finish, lambda: handle.is_cancel_requested, tell)
+        def cancelled() -> bool:
+            return bool(handle.is_cancel_requested)
 
-    def _begin(
-        self,
-        request: Any,
-        answer: Any,
-        finish: Answer,
-        cancelled: Callable[[], bool],
-        tell: Tell,
-        if_stopped: str = "",
-        forget: bool = False,
-    ) -> None:
-        with self._beside.swapping:
-            model, states = self._model, snapshot(self._states)
+        self._begin(Job(handle.request, SimulateAction.Result(), finish, cancelled, tell))
+
+    def _begin(self, job: Job) -> None:
+        node = self._node
+        with node.beside.swapping:
+            model, states = node.model, node.states.snapshot()
         if model is None:
-            fault = Fault(CAUSE, NO_MODEL)
-            self._refuse(answer, fault, finish)
+            self._refuse(job.answer, Fault(CAUSE, NO_MODEL), job.finish)
             return
-        settings = self._parameters.values
-        situation = Situation(model, settings, states.positions, states.velocities)
-        job = Job(request, answer, situation, finish, cancelled, tell, if_stopped, forget)
-        self._thread = threading.Thread(
-            target=self._work, args=(job,), name="simulation", daemon=True
-        )
-        self._thread.start()
+        asked = partial(request_for, job.request, model, node.parameters.values, states)
+        self._running = threading.Event()
+        self._thread.begin(partial(self._work, job, model, asked), self._running)
 
     def _refuse(self, answer: Any, fault: Fault, finish: Answer) -> None:
         self._faults.record(fault)
@@ -186,22 +152,23 @@ class Simulating:
         finish(answer)
 
     # ------------------------------------------------------------------------ in the thread
-    def _work(self, job: Job) -> None:
+    def _work(self, job: Job, model: Model, asked: Asked) -> None:
         fault = None
-        with short_turns(), large_messages():
+        with short_waits():
             try:
-                self._simulate(job)
+                self._simulate(job, model, asked)
             except Fault as error:
                 fault = Fault(CAUSE, str(error))
             except KaneDynamicsError as error:
-                fault = Fault(CAUSE, job.situation.model.outside.said(str(error)))
+                fault = Fault(CAUSE, model.outside.said(str(error)))
             except Exception as error:  # whatever a request provokes, the node goes on
-                fault = Fault("internal error", f"{type(error).__name__}: {error}")
-            self._end(job, fault)
+                fault = unforeseen(error)
+            with large_messages():
+                self._end(job, fault)
 
     def _end(self, job: Job, fault: Fault | None) -> None:
         context = self._node.context
-        self._ending, self._thread = self._thread, None  # whoever has the answer may ask again
+        self._ending, self._running = self._running, None  # whoever has the answer may ask again
         try:
             if not context.ok():
                 return
@@ -209,50 +176,34 @@ class Simulating:
                 job.finish(job.answer)
             else:
                 self._refuse(job.answer, fault, job.finish)
-            if job.forget:
+            if job.tell is None:
                 free(job.answer)
         except Exception as error:
             if context.ok():  # else it comes of the shutdown
-                sentence = f"{type(error).__name__}: {error}"
-                self._faults.record(Fault("internal error", sentence))
+                self._faults.record(unforeseen(error))
 
-    def _simulate(self, job: Job) -> None:
-        context, model = self._node.context, job.situation.model
-        simulation = read_simulation(job.request, job.situation)
+    def _simulate(self, job: Job, model: Model, asked: Asked) -> None:
+        context, request = self._node.context, asked()
 
         def tell(progress: Progress, last: bool = False) -> None:
-            if context.ok():
+            if job.tell is not None and context.ok():
                 job.tell(progress, model, last)
 
         def stopped() -> bool:
             return not context.ok() or job.cancelled()
 
-        motion = simulation.run(self._elsewhere, tell, stopped)
+        motion = self._elsewhere.simulate(model.dynamics, tell, stopped, **vars(request))
         if context.ok():
-            tell(_last(motion, simulation.duration), last=True)
-            fill_answer(job.answer, motion, model)
-            if not motion.completed and job.cancelled():
-                job.answer.message += job.if_stopped
+            t, q, u, tau = (values[-1] for values in (motion.t, motion.q, motion.u, motion.tau))
+            tell(Progress(float(t / request.duration), float(t), q, u, tau), last=True)
+            with large_messages():
+                fill_answer(job.answer, motion, model)
+            if not motion.completed and job.tell is None and job.cancelled():
+                job.answer.message += TOO_LONG.format(LONGEST_CALL)
 
     def _await_end(self) -> None:
         """Let a simulation see that the node has ended, before Python does."""
-        for thread in (self._thread, self._ending):
-            if thread is not None:
-                thread.join(LAST_MOMENT)
+        for end in (self._running, self._ending):
+            if end is not None:
+                end.wait(LAST_MOMENT)
         self._elsewhere.close()
-
-
-def _tell_nobody(_progress: Progress, _model: Model, _last: bool) -> None:
-    pass
-
-
-def _last(motion: Motion, duration: float) -> Progress:
-    """Where a motion has come to."""
-    t, q, u, tau = (values[-1] for values in (motion.t, motion.q, motion.u, motion.tau))
-    return Progress(float(t / duration), float(t), q, u, tau)
-
-
-def _feedback(progress: Progress, model: Model) -> SimulateAction.Feedback:
-    return SimulateAction.Feedback(
-        progress=progress.share, time=progress.t, state=state_of(progress, model)
-    )

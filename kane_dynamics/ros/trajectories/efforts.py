@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.ros.commands.bounds import outside
 from kane_dynamics.ros.faults import Fault
-from kane_dynamics.ros.limits import clamped, torques_of
-from kane_dynamics.ros.model import Array, Model
-from kane_dynamics.ros.settings import Settings
+from kane_dynamics.ros.parameters.settings import Settings
+from kane_dynamics.ros.robot.limits import as_commanded, torques_of
+from kane_dynamics.ros.robot.model import Model
 from kane_dynamics.ros.trajectories.plans import Plan
 from kane_dynamics.simulation.trajectory import Sample
 
@@ -44,6 +45,9 @@ class Course(NamedTuple):
         The sentence about a joint that exceeds a limit; empty if none does.
     unfit : str
         The same, if the robot must not be moved so.
+    restless : str
+        The sentence about a joint that still moves at the last point, after which it would have to
+        stand still: this node does not follow that, a controller may. Empty if none does.
     """
 
     times: Array
@@ -51,15 +55,13 @@ class Course(NamedTuple):
     efforts: Array
     beyond: str
     unfit: str
+    restless: str
 
 
 def course_of(plan: Plan, model: Model, settings: Settings) -> Course:
     """The course of a plan.
 
-    Raises
-    ------
-    Fault
-        If efforts are not finite, or limits are exceeded and the settings reject that.
+    Raises Fault if efforts are not finite, or limits are exceeded and the settings reject that.
     """
     motion = plan.motion
     times = _dense(motion.times, settings.point_spacing, settings.max_trajectory_points)
@@ -80,10 +82,9 @@ def course_of(plan: Plan, model: Model, settings: Settings) -> Course:
     if settings.limits == "warn" and impossible:
         raise Fault(CAUSE, f"{impossible}: give the motion more time")
     unfit = moves or impossible
-    efforts = clamped(efforts, model)
-    if settings.robot_compensates_gravity:  # its joints have no more effort for that
-        efforts = efforts - model.gravity(states.positions)
-    return Course(times, states, efforts, moves or needs, unfit)
+    efforts = as_commanded(efforts, states.positions, model, settings)
+    restless = "" if at_rest else _restless(model, times, states)
+    return Course(times, states, efforts, moves or needs, unfit, restless)
 
 
 def _dense(times: Array, spacing: float, most: int) -> Array:
@@ -137,6 +138,15 @@ def _beyond_motion(model: Model, times: Array, states: Sample) -> str:
     return (
         f"joint {model.joint_names[j]!r} is to move at {states.velocities[k, j]:.4g} at "
         f"{times[k]:.4g} s, its velocity limit is {model.velocity_limits[j]:g}"
+    )
+
+
+def _restless(model: Model, times: Array, states: Sample) -> str:
+    last = states.velocities[-1]
+    worst = int(np.abs(last).argmax())
+    return (
+        f"joint {model.joint_names[worst]!r} is to move at {last[worst]:.4g} at the last point, at "
+        f"{times[-1]:.4g} s, expected a trajectory that ends at rest"
     )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from action_msgs.msg import GoalInfo, GoalStatus
 from action_msgs.srv import CancelGoal
@@ -14,15 +13,17 @@ from rclpy.action import ActionClient
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.timer import Timer
-from trajectory_msgs.msg import JointTrajectory
 
 from kane_dynamics.errors import ArgumentError
-from kane_dynamics.ros.faults import Fault, Faults
-from kane_dynamics.ros.late_answers import Conclude, LateActionServer
-from kane_dynamics.ros.model import NO_MODEL, Model
+from kane_dynamics.ros.faults import Fault
+from kane_dynamics.ros.middleware.late_answers import Conclude
+from kane_dynamics.ros.robot.model import Model
 from kane_dynamics.ros.trajectories.goal_messages import check_joints, result_of
-from kane_dynamics.ros.trajectories.goals import NAME
-from kane_dynamics.ros.trajectories.verdicts import CAUSE, Code, Refused, Verdict, as_refused
+from kane_dynamics.ros.trajectories.goals import NAME, GoalServer
+from kane_dynamics.ros.trajectories.verdicts import CAUSE, Code, Refused, Verdict
+
+if TYPE_CHECKING:
+    from kane_dynamics.ros.node import DynamicsNode
 
 WATCH_PERIOD = 0.1
 """Seconds between two looks whether the controller is there."""
@@ -30,151 +31,99 @@ WATCH_PERIOD = 0.1
 ANSWER_TIMEOUT = 5.0
 """Seconds that a controller may take to accept a goal."""
 
+SILENCE_TIMEOUT = 2.0
+"""Seconds without feedback, after which a controller that gave some is taken to have ended.
 
-class Forwarding:
-    """Serves `~/follow_joint_trajectory` by passing goals on, with efforts.
+The middleware misses a process that was killed only after some 20 s.
+"""
+
+
+class Forwarding(GoalServer):
+    """Passes goals on to a controller, with efforts.
 
     Goals, tolerances, requests to cancel, feedback and results are passed on as they are. Which
     goal takes the place of another is up to the controller.
 
-    Parameters
-    ----------
-    node : Node
-    faults : Faults
-    name : str
-        Of the controller's action.
-    with_efforts : callable
-        Takes a trajectory message, and returns the one with efforts; Fault if there are none.
-    holding : callable
-        A trajectory that holds the arm where it is, with efforts; Fault if there is none.
-
-    Raises
-    ------
-    ArgumentError
-        If the name cannot be that of a controller's action.
+    Raises ArgumentError if the parameter forward_to cannot be the name of a controller's action.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        faults: Faults,
-        name: str,
-        with_efforts: Callable[[JointTrajectory], JointTrajectory],
-        holding: Callable[[], JointTrajectory],
-    ) -> None:
-        self._node, self._faults, self._with_efforts = node, faults, with_efforts
-        self._holding = holding
-        self._name = _resolved(node, name)
-        self._model: Model | None = None
-        self._forwarded: dict[bytes, _Forwarded] = {}
+    def __init__(self, node: DynamicsNode) -> None:
+        self.name = _resolved(node, node.parameters.values.forward_to)
+        self._looked = 0
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)  # simulated time may stand still
         self._timer: Timer | None = None
-        self._controller = ActionClient(node, FollowJointTrajectory, self._name)
-        self._cancelling = node.create_client(CancelGoal, f"{self._name}/_action/cancel_goal")
-        self._server = LateActionServer(
-            node, FollowJointTrajectory, NAME, lambda goal: True, self._accepted, self._cancel
-        )
+        self.controller = ActionClient(node, FollowJointTrajectory, self.name)
+        self._cancelling = node.create_client(CancelGoal, f"{self.name}/_action/cancel_goal")
+        super().__init__(node)
 
-    def use(self, model: Model) -> None:
-        """Serve another model, from the next goal on."""
-        self._model = model
+    @property
+    def busy(self) -> bool:
+        """Whether the controller follows a goal."""
+        return bool(self.goals)
 
-    def _accepted(self, handle: Any, conclude: Conclude) -> None:
-        identity = bytes(handle.goal_id.uuid)
-
-        def end(result: Any, succeeded: bool) -> None:
-            self._forwarded.pop(identity, None)
-            conclude(result, succeeded)
-
-        try:
-            goal = self._supplemented(handle.request)
-        except Fault as fault:
-            refused = as_refused(fault)
-            self._faults.record(refused)
-            end(result_of(refused.verdict), False)
-            return
-        except Exception as error:  # nobody waits for ever for a goal that was not begun
-            verdict = Verdict(Code.INVALID_GOAL, f"internal error: {type(error).__name__}: {error}")
-            end(result_of(verdict), False)
-            raise
-        forwarded = _Forwarded(
-            handle, self._name, self._faults, self._cancel_there, end, self._hold
-        )
-        self._forwarded[identity] = forwarded
-        forwarded.send(self._controller, goal)
-        if self._timer is None:
-            self._timer = self._node.create_timer(WATCH_PERIOD, self._look, clock=self._steady)
-
-    def _supplemented(self, goal: Any) -> Any:
-        """A goal with efforts."""
-        if self._model is None:
-            raise Refused(Code.INVALID_GOAL, NO_MODEL)
-        check_joints(goal, self._model)
-        if not self._controller.server_is_ready():
+    def begin(self, handle: Any, model: Model, conclude: Conclude) -> None:
+        """Pass a goal on, with efforts."""
+        goal = handle.request
+        check_joints(goal, model)
+        if not self.controller.server_is_ready():
             raise Refused(
                 Code.INVALID_GOAL,
-                f"the controller's action {self._name}, which the parameter forward_to names, is "
+                f"the controller's action {self.name}, which the parameter forward_to names, is "
                 "not there: is the controller active?",
             )
-        goal.trajectory = self._with_efforts(goal.trajectory)
-        return goal
+        goal.trajectory = self.node.following.with_efforts(goal.trajectory)
+        forwarded = _Forwarded(self, handle, conclude)
+        self.goals[bytes(handle.goal_id.uuid)] = forwarded
+        forwarded.send(goal)
+        if self._timer is None:
+            self._timer = self.node.create_timer(WATCH_PERIOD, self._look, clock=self._steady)
 
-    def _cancel(self, handle: Any) -> None:
-        forwarded = self._forwarded.get(bytes(handle.goal_id.uuid))
-        if forwarded is not None:
-            forwarded.cancel()
-
-    def _hold(self) -> None:
+    def hold(self) -> None:
         """Have the controller hold the arm with efforts, where a goal has not ended well.
 
         It holds the arm by itself then, but without feed-forward, and the arm sags.
         """
-        if self._forwarded:
+        if self.goals:
             return  # another goal has taken its place
         try:
-            goal = FollowJointTrajectory.Goal(trajectory=self._holding())
+            goal = FollowJointTrajectory.Goal(trajectory=self.node.following.holding())
         except Fault as fault:
-            self._faults.record(fault)
+            self.faults.record(fault)
             return
-        self._controller.send_goal_async(goal)
+        self.controller.send_goal_async(goal)
 
-    def _cancel_there(self, goal: GoalInfo) -> None:
+    def cancel_there(self, goal: GoalInfo) -> None:
         """Have the controller cancel a goal, also one that it has never answered."""
         self._cancelling.call_async(CancelGoal.Request(goal_info=goal))
 
     def _look(self) -> None:
-        """Give up goals of a controller that has gone away."""
-        there = self._controller.server_is_ready()
-        for forwarded in [*self._forwarded.values()]:
-            forwarded.look(there)
-        if not self._forwarded and self._timer is not None:
-            self._node.destroy_timer(self._timer)
+        """Give up goals of a controller that has gone away, unless time stands still."""
+        there = self.controller.server_is_ready()
+        before, self._looked = self._looked, self.node.get_clock().now().nanoseconds
+        for forwarded in [*self.goals.values()]:
+            forwarded.look(there, self._looked != before)
+        if not self.goals and self._timer is not None:
+            self.node.destroy_timer(self._timer)
             self._timer = None
 
 
 class _Forwarded:
     """A goal that a controller has been sent."""
 
-    def __init__(
-        self,
-        handle: Any,
-        name: str,
-        faults: Faults,
-        cancel: Callable[[GoalInfo], None],
-        end: Callable[[Any, bool], None],
-        hold: Callable[[], None],
-    ) -> None:
-        self._handle, self._name, self._faults, self._end = handle, name, faults, end
-        self._cancel_there, self._hold = cancel, hold
+    def __init__(self, forwarding: Forwarding, handle: Any, end: Conclude) -> None:
+        self._forwarding, self._handle, self._end = forwarding, handle, end
+        self._controller = f"the controller's action {forwarding.name}"
         self._goal = GoalInfo()
         self._goal.goal_id.uuid = list(uuid.uuid4().bytes)
         self._there: Any = None
         self._sent = time.monotonic()
+        self._quiet: float | None = None
         self._cancelled = self._over = False
 
     # ------------------------------------------------------------------------ to the controller
-    def send(self, controller: ActionClient, goal: Any) -> None:
+    def send(self, goal: Any) -> None:
         """Pass the goal on."""
+        controller = self._forwarding.controller
         answer = controller.send_goal_async(goal, self._feedback_came, self._goal.goal_id)
         answer.add_done_callback(lambda answer: self._answered(answer.result()))
 
@@ -182,34 +131,38 @@ class _Forwarded:
         """Pass a request to cancel on, as soon as the controller knows the goal."""
         self._cancelled = True
         if self._there is not None:
-            self._cancel_there(self._goal)
+            self._forwarding.cancel_there(self._goal)
 
-    def look(self, there: bool) -> None:
-        """Give the goal up if the controller is not there, or has never answered."""
+    def look(self, there: bool, time_passes: bool) -> None:
+        """Give the goal up if the controller is not there, never answers, or falls silent.
+
+        Looks are counted, for what waits to be read when this process was stopped is not late.
+        """
+        if self._quiet is not None and time_passes:
+            self._quiet += WATCH_PERIOD
         if not there:
-            self._give_up(f"the controller's action {self._name} has gone away")
+            self._give_up(f"{self._controller} has gone away")
+        elif self._quiet is not None and self._quiet > SILENCE_TIMEOUT:
+            self._give_up(f"{self._controller} has sent no feedback for {SILENCE_TIMEOUT:g} s")
         elif self._there is None and time.monotonic() - self._sent > ANSWER_TIMEOUT:
-            self._give_up(
-                f"the controller's action {self._name} has not answered for {ANSWER_TIMEOUT:g} s"
-            )
+            self._give_up(f"{self._controller} has not answered for {ANSWER_TIMEOUT:g} s")
 
     def _give_up(self, sentence: str) -> None:
-        self._cancel_there(self._goal)  # if it is moving after all, it shall stop
+        self._forwarding.cancel_there(self._goal)  # if it is moving after all, it shall stop
         self._fail(sentence)
 
     # ---------------------------------------------------------------------- from the controller
     def _answered(self, there: Any) -> None:
         if not there.accepted:
-            self._fail(
-                f"the controller's action {self._name} has rejected the goal; its log says why"
-            )
+            self._fail(f"{self._controller} has rejected the goal; its log says why")
             return
         self._there = there
         if self._cancelled or self._over:
-            self._cancel_there(self._goal)
+            self._forwarding.cancel_there(self._goal)
         there.get_result_async().add_done_callback(lambda result: self._ended(result.result()))
 
     def _feedback_came(self, message: Any) -> None:
+        self._quiet = 0.0
         if not self._over:
             self._handle.publish_feedback(message.feedback)
 
@@ -217,18 +170,18 @@ class _Forwarded:
         """Pass the result on, or say what has become of the goal instead."""
         status, result = answer.status, answer.result
         if status == GoalStatus.STATUS_UNKNOWN:
-            self._fail(f"the controller's action {self._name} does not know the goal any more")
+            self._fail(f"{self._controller} does not know the goal any more")
             return
         if status == GoalStatus.STATUS_CANCELED and not self._cancelled:
-            self._fail(f"another client of {self._name} has cancelled the goal")
+            self._fail(f"another client of {self._forwarding.name} has cancelled the goal")
         else:
             self._conclude(result, status == GoalStatus.STATUS_SUCCEEDED)
         if status != GoalStatus.STATUS_SUCCEEDED and "preempted" not in result.error_string:
-            self._hold()
+            self._forwarding.hold()
 
     def _fail(self, sentence: str) -> None:
         if not self._over:
-            self._faults.record(Fault(CAUSE, sentence))
+            self._forwarding.faults.record(Fault(CAUSE, sentence))
             self._conclude(result_of(Verdict(Code.INVALID_GOAL, sentence)), False)
 
     def _conclude(self, result: Any, succeeded: bool) -> None:

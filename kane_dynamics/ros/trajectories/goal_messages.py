@@ -10,12 +10,13 @@ from control_msgs.action import FollowJointTrajectory
 from rclpy.clock import Clock
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from kane_dynamics.ros.arrays import message_array
+from kane_dynamics.arrays import Array
 from kane_dynamics.ros.faults import Fault
-from kane_dynamics.ros.model import Array, Model
-from kane_dynamics.ros.stamps import SECOND, duration_of, nanoseconds_of
+from kane_dynamics.ros.messages.arrays import message_array
+from kane_dynamics.ros.messages.stamps import SECOND, duration_of, nanoseconds_of
+from kane_dynamics.ros.robot.axes import Axes
+from kane_dynamics.ros.robot.model import Model
 from kane_dynamics.ros.trajectories.points import Points, joint_places, read_points
-from kane_dynamics.ros.trajectories.tolerances import Axes
 from kane_dynamics.ros.trajectories.verdicts import Code, Refused, Verdict, as_refused
 from kane_dynamics.simulation.trajectory import Sample
 
@@ -24,21 +25,9 @@ FEEDBACK_PERIOD = 0.05
 
 
 def read_goal(goal: Any, model: Model, most: int, now: int) -> Points:
-    """The points of a goal.
+    """The points of a goal, at most so many, which has not ended at the ROS time `now` in ns.
 
-    Parameters
-    ----------
-    goal : FollowJointTrajectory.Goal
-    model : Model
-    most : int
-        Largest number of points that is accepted.
-    now : int
-        ROS time in ns.
-
-    Raises
-    ------
-    Refused
-        If its joints, its points or its place in time are wrong.
+    Raises Refused if its joints, its points or its place in time are wrong.
     """
     check_joints(goal, model)
     try:
@@ -76,13 +65,7 @@ def result_of(verdict: Verdict) -> FollowJointTrajectory.Result:
 class Feedback:
     """Tells the client of a goal where the joints should be and are, not too often.
 
-    Parameters
-    ----------
-    handle : ServerGoalHandle
-    times : array (N,)
-        Of the points of the trajectory, s.
-    axes : Axes
-    clock : Clock
+    The points of the trajectory are at `times` (N,) in s.
     """
 
     def __init__(self, handle: Any, times: Array, axes: Axes, clock: Clock) -> None:
@@ -97,7 +80,7 @@ class Feedback:
         if now - self._told < FEEDBACK_PERIOD and not last:
             return
         self._told = now
-        missing = self._axes.errors(desired.positions, positions)
+        missing = self._axes.off(desired.positions, positions)
         message = FollowJointTrajectory.Feedback(
             joint_names=list(self._axes.names),
             desired=_point(t, *desired),

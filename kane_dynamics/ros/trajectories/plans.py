@@ -8,14 +8,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kane_dynamics.errors import ArgumentError
-from kane_dynamics.ros.faults import Fault
-from kane_dynamics.ros.model import Array, Model
-from kane_dynamics.ros.stamps import SECOND
-from kane_dynamics.ros.trajectories.moving import Observer
+from kane_dynamics.arrays import Array
+from kane_dynamics.ros.faults import Fault, blamed_on
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.robot.model import Model
+from kane_dynamics.ros.trajectories.observer import Observer
 from kane_dynamics.ros.trajectories.points import CAUSE, LONGEST, Points
 from kane_dynamics.ros.trajectories.verdicts import Code, Verdict
-from kane_dynamics.simulation.trajectory import Sample, Start, Trajectory, trajectory_through
+from kane_dynamics.simulation.trajectory import Sample, Start, Trajectory
 
 _MOST_WAITING = 16
 
@@ -105,7 +105,7 @@ def among_others(part: Sample, joints: NDArray[np.intp], held: Array) -> Sample:
     return whole
 
 
-class Schedule:
+class Timetable:
     """Plans one after the other, each until the next one begins."""
 
     def __init__(self) -> None:
@@ -163,18 +163,15 @@ def plan_for(
 ) -> Plan:
     """The plan for points.
 
+    Raises Fault if the trajectory lies in the past or in the far future, its points are no motion,
+    or the position of a joint is needed and not known.
+
     Parameters
     ----------
     reference, now : int
         Time of time_from_start = 0, and the present time, in ns.
     start : Sample
         State of the joints when the plan takes over; positions are NaN where they are not known.
-
-    Raises
-    ------
-    Fault
-        If the trajectory lies in the past or in the far future, its points are no motion, or the
-        position of a joint is needed and not known.
     """
     end = reference + round(float(points.times[-1]) * SECOND)
     if end < now:
@@ -192,17 +189,8 @@ def plan_for(
     if not np.isnan(start.positions[points.joints]).any():
         where = _nearest_turn(start.positions, points, model)
         known = Start((begin - reference) / SECOND, where, start.velocities[points.joints])
-    try:
-        motion = trajectory_through(
-            points.times,
-            points.positions,
-            points.velocities,
-            points.accelerations,
-            known,
-            points.names,
-        )
-    except ArgumentError as error:
-        raise Fault(CAUSE, str(error)) from None
+    with blamed_on(CAUSE):
+        motion = points.motion(known)
     begin = max(begin, reference + round(motion.begin * SECOND))
     return Plan(motion, points.joints, held, reference, begin, end, observer)
 
@@ -222,4 +210,4 @@ def _nearest_turn(positions: Array, points: Points, model: Model) -> Array:
     """Start positions, those of continuous joints by whole turns nearest to the first point."""
     where: Array = positions[points.joints]
     turns = np.round((points.positions[0] - where) / (2.0 * np.pi))
-    return where + np.where(model.turns[points.joints], 2.0 * np.pi * turns, 0.0)
+    return where + np.where(model.axes.continuous[points.joints], 2.0 * np.pi * turns, 0.0)

@@ -12,13 +12,12 @@ from builtin_interfaces.msg import Duration
 from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from kane_dynamics.errors import ArgumentError
-from kane_dynamics.ros.arrays import message_arrays
-from kane_dynamics.ros.faults import Fault
-from kane_dynamics.ros.model import Array, Model
-from kane_dynamics.ros.names import repeated, shown
-from kane_dynamics.ros.stamps import SECOND
-from kane_dynamics.simulation.trajectory import check_finite
+from kane_dynamics.arrays import Array
+from kane_dynamics.ros.faults import Fault, blamed_on
+from kane_dynamics.ros.messages.arrays import message_arrays
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.robot.model import Model
+from kane_dynamics.simulation.trajectory import Start, Trajectory, check_finite, trajectory_through
 
 CAUSE = "joint_trajectory"
 
@@ -56,32 +55,31 @@ class Points:
         both = (self.velocities, self.accelerations)
         return not any(x is None or np.isnan(x).any() for x in both)
 
+    def motion(self, start: Start | None = None) -> Trajectory:
+        """The motion of the joints through the points; ArgumentError if there is none."""
+        fields = self.positions, self.velocities, self.accelerations
+        return trajectory_through(self.times, *fields, start, self.names)
+
 
 def read_points(message: JointTrajectory, model: Model, most: int) -> Points:
     """The points of a message.
+
+    Raises Fault if names, lengths or numbers are wrong.
 
     Parameters
     ----------
     most : int
         Largest number of points that is accepted.
-
-    Raises
-    ------
-    Fault
-        If names, lengths or numbers are wrong.
     """
     names, points = tuple(message.joint_names), message.points
     joints = joint_places(names, model)
     check_count(len(points), most)
-    try:
-        positions = field_rows("positions", points, names)
-        if positions is None or np.isnan(positions).any():
-            bare = next(k for k, point in enumerate(points) if not point.positions)
-            raise Fault(CAUSE, f"point {bare} has no positions")
-        velocities = field_rows("velocities", points, names)
-        accelerations = field_rows("accelerations", points, names)
-    except ArgumentError as error:
-        raise Fault(CAUSE, str(error)) from None
+    positions = field_rows("positions", points, names)
+    if positions is None or np.isnan(positions).any():
+        bare = next(k for k, point in enumerate(points) if not point.positions)
+        raise Fault(CAUSE, f"point {bare} has no positions")
+    velocities = field_rows("velocities", points, names)
+    accelerations = field_rows("accelerations", points, names)
     return Points(names, joints, point_times(points), positions, velocities, accelerations)
 
 
@@ -100,16 +98,8 @@ def check_count(count: int, most: int) -> None:
 def joint_places(names: tuple[str, ...], model: Model) -> NDArray[np.intp]:
     if not names:
         raise Fault(CAUSE, "the trajectory names no joint")
-    twice = repeated(names)
-    if twice is not None:
-        raise Fault(CAUSE, f"joint {twice!r} is named twice")
-    for name in names:
-        if name in model.other_joints:
-            raise Fault(CAUSE, f"joint {name!r} does not move: it is fixed, locked, or follows")
-        if name not in model.index:
-            known = shown(model.joint_names)
-            raise Fault(CAUSE, f"there is no joint {name!r}: the robot has {known}")
-    return np.array([model.index[name] for name in names], dtype=np.intp)
+    with blamed_on(CAUSE):
+        return model.places(names)
 
 
 def field_rows(field: str, points: Sequence[Any], names: tuple[str, ...]) -> Array | None:
@@ -124,15 +114,16 @@ def field_rows(field: str, points: Sequence[Any], names: tuple[str, ...]) -> Arr
     if given == {0}:
         return None
     rows = np.frombuffer(b"".join(values)).reshape(-1, count)
-    if given == {count}:
-        check_finite(field, rows, names)
-        return rows
-    spaced = np.zeros((len(values), count))
     present = np.array(lengths) == count
-    spaced[present] = rows
-    check_finite(field, spaced, names)
-    spaced[~present] = np.nan
-    return spaced
+    if not present.all():
+        spaced = np.zeros((len(values), count))
+        spaced[present] = rows
+        rows = spaced
+    with blamed_on(CAUSE):
+        check_finite(field, rows, names)
+    if not present.all():
+        rows[~present] = np.nan
+    return rows
 
 
 def point_times(points: Sequence[Any]) -> Array:
@@ -162,15 +153,12 @@ def points_of(
     """Points of a message: time_from_start, positions, velocities, accelerations and efforts."""
     seconds, rest = (part.tolist() for part in np.divmod(nanoseconds, SECOND))
     columns = [message_arrays(values) for values in fields]
+    durations = [Duration(sec=s, nanosec=ns) for s, ns in zip(seconds, rest)]
     return [
         JointTrajectoryPoint(
-            positions=q,
-            velocities=u,
-            accelerations=udot,
-            effort=tau,
-            time_from_start=Duration(sec=s, nanosec=ns),
+            positions=q, velocities=u, accelerations=udot, effort=tau, time_from_start=duration
         )
-        for s, ns, q, u, udot, tau in zip(seconds, rest, *columns)
+        for duration, q, u, udot, tau in zip(durations, *columns)
     ]
 
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kane_dynamics.ros.arrays import Array
-from kane_dynamics.ros.stamps import SECOND
+from kane_dynamics.arrays import Array
+from kane_dynamics.ros.messages.stamps import SECOND
+from kane_dynamics.ros.parameters.settings import Settings
+from kane_dynamics.ros.robot.axes import Axes
 from kane_dynamics.ros.trajectories.verdicts import Code, Refused, Verdict
 from kane_dynamics.simulation.trajectory import Sample
 
@@ -27,63 +26,28 @@ ERASED = -1.0
 _ANY = math.inf
 
 
-class Defaults(NamedTuple):
-    """Tolerances of all joints where a goal names none; 0 stands for any distance, or any time.
-
-    Attributes
-    ----------
-    path, goal : float
-        Of positions on the way and at the end, rad or m.
-    stopped_velocity : float
-        Of velocities at the end, rad/s or m/s.
-    goal_time : float
-        Time after the last point within which the goal must be reached, s.
-    """
-
-    path: float = 0.0
-    goal: float = 0.0
-    stopped_velocity: float = 0.0
-    goal_time: float = 0.0
-
-
-class Bounds(NamedTuple):
-    """Largest errors of positions and velocities, arrays (m,); infinite where any will do."""
-
-    positions: Array
-    velocities: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Tolerances:
+class Tolerances(NamedTuple):
     """What a goal asks of m joints.
 
     Attributes
     ----------
-    path, goal : Bounds
-        On the way, and at the end.
+    path, goal : array (2, m)
+        Largest errors of positions and of velocities on the way, and at the end; infinite where
+        any will do.
     goal_time : float
         Time after the last point within which the joints must be within `goal`, s.
     """
 
-    path: Bounds
-    goal: Bounds
+    path: Array
+    goal: Array
     goal_time: float
 
 
-def tolerances_of(goal: Any, names: Sequence[str], defaults: Defaults) -> Tolerances:
-    """The tolerances of a goal message.
+def tolerances_of(goal: Any, names: Sequence[str], settings: Settings) -> Tolerances:
+    """The tolerances of a goal message about some joints, those of the settings where it has none.
 
-    Parameters
-    ----------
-    goal : FollowJointTrajectory.Goal
-    names : sequence of str
-        Joints of its trajectory.
-    defaults : Defaults
-
-    Raises
-    ------
-    Refused
-        If they are about joints that are not in the trajectory, or a number means nothing.
+    Raises Refused if they are about joints that are not in the trajectory, or a number means
+    nothing.
     """
     for field in ("component_path_tolerance", "component_goal_tolerance"):
         if getattr(goal, field):
@@ -93,33 +57,29 @@ def tolerances_of(goal: Any, names: Sequence[str], defaults: Defaults) -> Tolera
             )
     given = goal.goal_time_tolerance
     seconds = given.sec + given.nanosec / SECOND
+    at_end = settings.goal_tolerance, settings.stopped_velocity_tolerance
     return Tolerances(
-        _bounds("path_tolerance", goal.path_tolerance, names, defaults.path, 0.0),
-        _bounds(
-            "goal_tolerance", goal.goal_tolerance, names, defaults.goal, defaults.stopped_velocity
-        ),
-        _resolved("goal_time_tolerance", seconds, defaults.goal_time),
+        _bounds("path_tolerance", goal.path_tolerance, names, settings.path_tolerance, 0.0),
+        _bounds("goal_tolerance", goal.goal_tolerance, names, *at_end),
+        _resolved("goal_time_tolerance", seconds, settings.goal_time),
     )
 
 
 def _bounds(
     field: str, messages: Sequence[Any], names: Sequence[str], position: float, velocity: float
-) -> Bounds:
-    count = len(names)
-    bounds = Bounds(
-        np.full(count, _resolved("", 0.0, position)), np.full(count, _resolved("", 0.0, velocity))
-    )
-    places = {name: k for k, name in enumerate(names)}
+) -> Array:
+    bounds = np.array([[position or _ANY] * len(names), [velocity or _ANY] * len(names)])
     for message in messages:
-        k = places.get(message.name)
-        if k is None:
+        if message.name not in names:
             raise Refused(
                 Code.INVALID_JOINTS,
                 f"{field} names joint {message.name!r}, which is not in the trajectory",
             )
         about = f"of joint {message.name!r} in {field}"
-        bounds.positions[k] = _resolved(f"position {about}", message.position, position)
-        bounds.velocities[k] = _resolved(f"velocity {about}", message.velocity, velocity)
+        bounds[:, names.index(message.name)] = (
+            _resolved(f"position {about}", message.position, position),
+            _resolved(f"velocity {about}", message.velocity, velocity),
+        )
         _resolved(f"acceleration {about}", message.acceleration, 0.0)
     return bounds
 
@@ -138,42 +98,12 @@ def _resolved(what: str, given: float, default: float) -> float:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Axes:
-    """The joints of a goal: how they are called, which of them turn on and on, which slide."""
-
-    names: tuple[str, ...]
-    continuous: NDArray[np.bool_]
-    prismatic: NDArray[np.bool_]
-
-    @cached_property
-    def _all_end(self) -> bool:
-        return not self.continuous.any()
-
-    def errors(self, desired: Array, positions: Array) -> Array:
-        """Positions that are missing; whole turns of continuous joints do not count."""
-        missing = desired - positions
-        if self._all_end:
-            return missing
-        turns = np.round(missing / (2.0 * np.pi)) * (2.0 * np.pi)
-        return missing - np.where(self.continuous, turns, 0.0)
-
-
 class Judge:
-    """Judges how the joints of a goal follow its trajectory.
-
-    Parameters
-    ----------
-    tolerances : Tolerances
-    end : float
-        Time of the last point, s.
-    axes : Axes
-    """
+    """Judges how the joints of a goal follow its trajectory, whose last point is at `end` s."""
 
     def __init__(self, tolerances: Tolerances, end: float, axes: Axes) -> None:
         self._tolerances, self._end, self._axes = tolerances, end, axes
-        self._path, self._goal = np.array(tolerances.path), np.array(tolerances.goal)
-        self._errors = np.empty_like(self._path)
+        self._errors = np.empty_like(tolerances.path)
         self._first = True
 
     def judge(
@@ -184,18 +114,18 @@ class Judge:
         A trajectory that lies behind when it is looked at for the first time must be within the
         tolerance of its path, too.
         """
-        self._errors[0] = self._axes.errors(desired.positions, positions)
+        self._errors[0] = self._axes.off(desired.positions, positions)
         self._errors[1] = desired.velocities - velocities
         np.abs(self._errors, out=self._errors)
         if t < self._end or self._first:
             self._first = False
-            excess = self._excess(self._path)
+            excess = self._excess(self._tolerances.path)
             if excess:
                 sentence = f"at {t:.3f} s of the trajectory, {excess}"
                 return Verdict(Code.PATH_TOLERANCE_VIOLATED, sentence)
         if t < self._end:
             return None
-        excess = self._excess(self._goal)
+        excess = self._excess(self._tolerances.goal)
         if not excess:
             return Verdict(Code.SUCCESSFUL)
         late = t - self._end
@@ -214,7 +144,7 @@ class Judge:
         factors = np.nan_to_num(self._errors / bounds, nan=np.inf, posinf=np.inf)
         of_velocity, k = np.unravel_index(int(factors.argmax()), factors.shape)
         what = "the velocity" if of_velocity else "the position"
-        unit = ("m" if self._axes.prismatic[k] else "rad") + ("/s" if of_velocity else "")
+        unit = self._axes.unit(k) + ("/s" if of_velocity else "")
         return (
             f"{what} of joint {self._axes.names[k]!r} is {self._errors[of_velocity, k]:.4g} {unit} "
             f"off, expected at most {bounds[of_velocity, k]:.4g} {unit}"

@@ -9,16 +9,14 @@ and writes at once. What is not of this kind, or not little-endian, is read poin
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kane_dynamics.ros.cdr import HEAD, LITTLE_ENDIAN
-
-Array = NDArray[np.float64]
+from kane_dynamics.arrays import Array
+from kane_dynamics.ros.messages.cdr import HEAD, LITTLE_ENDIAN
 
 FIELDS = ("positions", "velocities", "accelerations", "effort")
 
@@ -68,11 +66,8 @@ class TrajectoryTable:
 def read_table(data: bytes) -> TrajectoryTable:
     """The trajectory in the bytes of a message.
 
-    Raises
-    ------
-    Unusual
-        If there are no points, or not all have the same fields, or the bytes are none of a
-        trajectory.
+    Raises Unusual if there are no points, or not all have the same fields, or the bytes are none of
+    a trajectory.
     """
     if data[:2] != LITTLE_ENDIAN:
         raise Unusual
@@ -197,14 +192,7 @@ def _layout(start: int, sizes: list[int]) -> Layout:
 def _refuse_other_sizes(
     body: memoryview, layout: Layout, sizes: list[int], count: int, stride: int
 ) -> None:
-    for found, size in zip(_words(body, layout.lengths, count, stride), sizes):
-        if (found != size).any():
+    """Compare the lengths of fields of a point, and of all others behind it."""
+    for place, size in zip(layout.lengths, sizes):
+        if count and (np.ndarray((count,), "<u4", body, place, (stride,)) != size).any():
             raise Unusual
-
-
-def _words(
-    body: memoryview, places: list[int], count: int, stride: int
-) -> Iterator[NDArray[np.uint32]]:
-    """Whole numbers at places of a point, and of all others behind it."""
-    for place in places:
-        yield np.ndarray((count,), "<u4", body, place, (stride,)) if count else np.empty(0, "<u4")

@@ -29,13 +29,7 @@ class Verdict(NamedTuple):
 
 
 class Refused(Fault):
-    """A goal that is not begun.
-
-    Parameters
-    ----------
-    code : Code
-    sentence : str
-    """
+    """A goal that is not begun."""
 
     def __init__(self, code: Code, sentence: str) -> None:
         super().__init__(CAUSE, sentence)

@@ -66,7 +66,11 @@ class Hardware:
         return self._log.read_text()
 
     def __enter__(self) -> Hardware:
-        return self.ready()
+        try:
+            return self.ready()
+        except BaseException:
+            self.process.kill()
+            raise
 
     def __exit__(self, *_: object) -> None:
         self.end()

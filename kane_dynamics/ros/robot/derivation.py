@@ -1,0 +1,139 @@
+"""Models derived and compiled in a process of their own, and fetched from there through the cache.
+
+Derivation and compilation are Python that runs for seconds, and joint states would have to wait for
+their share of it. What is left to do here is to load compiled functions: some milliseconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from typing import Any
+
+from kane_dynamics.codegen.cache import open_cache
+from kane_dynamics.codegen.notice import given, suppose_given
+from kane_dynamics.errors import KaneDynamicsError
+from kane_dynamics.python_process import PythonProcess, end_tidily
+from kane_dynamics.ros.parameters.settings import Settings
+from kane_dynamics.ros.robot.model import Model, load_model, warm_up
+
+NICENESS = 10
+"""How much the process stands back behind others: torques are waited for, a new model is not."""
+
+ATTEMPTS = 2
+
+DIED = "the process that derives the equations died"
+
+_logger = logging.getLogger("kane_dynamics")
+
+Record = tuple[int, str]
+Arguments = tuple[str, Settings, Mapping[str, float]]
+
+
+class Overtaken(Exception):
+    """The model is no longer wanted."""
+
+
+class DerivationProcess(PythonProcess):
+    """Derives models elsewhere, one at a time, for one thread; another may say that one is enough.
+
+    What is logged there is logged here.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("kane_dynamics.ros.robot.derivation:serve")
+        self._overtaken = False
+
+    def begin(self) -> None:
+        """From now on until `overtake` is called, a model is wanted."""
+        self._overtaken = False
+
+    def overtake(self) -> None:
+        """Give up the model that is being derived, if there is one."""
+        self._overtaken = True
+        self.interrupt()
+
+    def model(self, description: str, settings: Settings, silent: Mapping[str, float]) -> Model:
+        """What `load_model` gives.
+
+        Raises KaneDynamicsError as `load_model` does, or if the process dies. Raises Overtaken if
+        `overtake` was called meanwhile.
+        """
+        if not open_cache(settings.cache_dir or True).writable:
+            # what is compiled elsewhere would not come here
+            return load_model(description, settings, silent)
+        answer = self._ask((description, settings, silent))
+        if isinstance(answer, Exception):
+            raise answer
+        warm_up(answer)
+        return answer
+
+    def _ask(self, arguments: Arguments) -> Model | Exception:
+        for _ in range(ATTEMPTS):
+            if self._overtaken:
+                raise Overtaken
+            try:
+                connection = self.connected()
+            except OSError as error:
+                _logger.warning("no process can be started that derives the equations: %s", error)
+                return load_model(*arguments)
+            try:
+                connection.send((arguments, given()))
+                return _answer(connection)
+            except (EOFError, OSError):
+                self.close()
+        if self._overtaken:
+            raise Overtaken
+        return KaneDynamicsError(DIED)
+
+
+def _answer(connection: Connection[Any, Any]) -> Model | Exception:
+    while True:
+        said: Record | tuple[Model | Exception, frozenset[str]] = connection.recv()
+        first, second = said
+        if isinstance(first, int):
+            _logger.log(first, "%s", second)
+        else:
+            suppose_given(second)
+            return first
+
+
+class _Sender(logging.Handler):
+    """Sends what is logged to the process that asked."""
+
+    def __init__(self, connection: Connection[Any, Any]) -> None:
+        super().__init__()
+        self._connection = connection
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._connection.send((record.levelno, record.getMessage()))
+
+
+def serve(descriptor: int) -> None:
+    """Derive whatever comes, until nobody is there at the other end."""
+    end_tidily()
+    os.nice(NICENESS)
+    connection: Connection[Any, Any] = Connection(descriptor)
+    _logger.addHandler(_Sender(connection))
+    _logger.propagate = False
+    try:
+        while True:
+            arguments, subjects = connection.recv()
+            suppose_given(subjects)
+            connection.send((_derived(arguments), given()))
+    except (EOFError, OSError):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends already
+
+
+def _derived(arguments: Arguments) -> Model | Exception:
+    try:
+        return load_model(*arguments)
+    except KaneDynamicsError as error:
+        return error
+    except Exception as error:
+        return KaneDynamicsError(
+            f"the description could not be used: {type(error).__name__}: {error}"
+        )

@@ -1,0 +1,263 @@
+"""A simulation under way in Python: what follows from a state, and how modes end and change.
+
+The same stands in loop.c, for which this is the explanation.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kane_dynamics.arrays import Array
+from kane_dynamics.codegen.functions import Function
+from kane_dynamics.errors import ArgumentError
+from kane_dynamics.simulation.constraints import Friction, Kind, recombined
+from kane_dynamics.simulation.inputs import AskedTorque
+from kane_dynamics.simulation.problem import LARGEST_COORDINATE, LARGEST_SPEED, Problem
+from kane_dynamics.simulation.recording import Outcome, Recording
+from kane_dynamics.simulation.status import Ended, InputFault, Status
+from kane_dynamics.simulation.watch import Watch
+
+RELEASE = 1.0 + 1e-12
+"""Share of the limit of its force beyond which a constraint no longer holds."""
+
+HALVINGS = 44
+"""Bisections after which the end of a mode is known well enough."""
+
+AT_ONCE = 1e-12
+"""Share of a step within which a mode has ended at once."""
+
+After = Callable[[float], Array]
+"""The state at a time since a step began."""
+
+
+class Run(ABC):
+    """Goes on from the initial state until it ends; `run_all` says by which steps.
+
+    Attributes
+    ----------
+    t : float
+    x : array
+        Where it is: q, u and the work done.
+    middle : float
+        A time inside of the present step.
+    modes : array (m,)
+        Of the constraints.
+    pinned : array (m,) of bool
+        Constraints that hold until the present step ends.
+    margin : array (m,)
+        What must push beyond its limit for a constraint to let go.
+    """
+
+    def __init__(self, problem: Problem, watch: Watch | None = None) -> None:
+        self.problem, self.watch = problem, watch
+        self.layout, self.recording = problem.rates.layout, Recording(problem)
+        self.t, self.x, self.middle = 0.0, problem.start.copy(), 0.0
+        constraints = problem.rates.side.constraints
+        self.modes, self.margin = problem.modes.copy(), np.zeros(len(constraints))
+        self.pinned = np.zeros(len(constraints), bool)
+        self.rows = np.array([each.row for each in constraints], np.int64)
+        self.limited = np.array([isinstance(each, Friction) for each in constraints], bool)
+        self.final = np.array([each.kind == Kind.FINAL for each in constraints], bool)
+        self.limits = RELEASE * np.array([each.limit for each in constraints])
+        self.local_error, self.steps = 0.0, 0
+        self._known: tuple[float, Array, Array] | None = None
+        self._functions: dict[bool, Function] = {}
+        self._given = problem.rates.named()
+
+    @abstractmethod
+    def run_all(self) -> None:
+        """Simulate to the end; `Ended` and `InputFault` say why it comes earlier."""
+
+    def look(self, t: float, x: Array, k: Array) -> None:
+        """Keep a state as good, show how far it is, and end if that is wanted."""
+        self._known, at, watch = (t, x, k), self.layout, self.watch
+        shown = x[at.qdot], x[at.udot], k[at.tau]
+        if watch is not None and t > 0.0 and watch.due() and watch.stops(t, *shown):
+            raise Ended(Status.CANCELLED)
+
+    def outcome(self) -> Outcome:
+        """Simulate; what was good until an early end is kept."""
+        status, culprit, fault = Status.FINISHED, 0, ""
+        try:
+            with np.errstate(all="ignore"):
+                self.run_all()
+        except Ended as end:
+            status, culprit = end.status, end.culprit
+        except InputFault as error:
+            status, fault = Status.INPUT_FAULT, str(error)
+        if status != Status.FINISHED and self._known is not None:
+            self.recording.write_last(*self._known)
+        return Outcome(self.recording, status, culprit, fault, self.local_error)
+
+    # ---------------------------------------------------------------- what follows from a state
+    @property
+    def stuck(self) -> Any:
+        """Which constraints hold their speeds."""
+        return self.limited & (self.modes == 0.0)
+
+    def evaluate(self, t: float, x: Array) -> Array:
+        """Everything that follows from a state in the present modes, as `Layout` has it.
+
+        After the rates of events comes what pushes the constraints that hold.
+        """
+        at, rates, stuck = self.layout, self.problem.rates, self.stuck
+        held = bool(stuck.any())
+        if held not in self._functions:
+            self._functions[held] = rates.function(held)
+        self._given.update(q=x[at.qdot], u=x[at.udot], modes=self.modes, t=np.array([t]))
+        self._given["values"] = self._values(t, x)
+        try:
+            k = self._functions[held](*(self._given[each.name] for each in rates.side.inputs))
+        except ArgumentError:  # what is not a number has come into the equations
+            raise Ended(Status.DIVERGED) from None
+        if not at.m:
+            return k
+        pushed = np.zeros(at.m)
+        if held:
+            pushed[stuck] = self._hold(k, stuck)
+            k[at.g][stuck] = (self.limits + self.margin - np.abs(pushed))[stuck]
+        k[at.gdot] += np.where(self.limited, self.modes * k[at.udot][self.rows], 0.0)
+        return np.append(k[: at.gdot.stop], pushed)
+
+    def _hold(self, k: Array, stuck: Any) -> Array:
+        """Put the accelerations in, and the forces that hold; what pushes against these."""
+        at, held = self.layout, np.zeros(self.layout.n, bool)
+        held[self.rows[stuck]] = True
+        try:
+            k[at.udot], hold = recombined(k[at.mass].reshape(at.n, at.n), k[at.udot], held)
+        except np.linalg.LinAlgError:
+            raise Ended(Status.SINGULAR) from None
+        k[at.other] -= hold
+        return np.asarray(hold[self.rows[stuck]])
+
+    def _values(self, t: float, x: Array) -> Array:
+        """Of the input and of the wrenches, at an instant."""
+        at, rates = self.layout, self.problem.rates
+        values = np.empty(rates.side.values)
+        for begin, table in self.problem.tables:
+            values[begin : begin + table.width] = table.at(t, self.middle)
+        if isinstance(rates.input, AskedTorque):
+            values[: at.n] = asked(rates.input, self.problem, t, x[at.qdot], x[at.udot])
+        return values
+
+    # ------------------------------------------------------------------------- the end of a mode
+    def worst(self, k: Array) -> float:
+        """The least of the event functions: negative where a mode has ended."""
+        g = np.where(self.stuck & self.pinned, np.inf, k[self.layout.g])
+        return float(g.min(initial=np.inf))
+
+    def excursion(self, h: float, k0: Array, k1: Array) -> float:
+        """When within a step an event function seems to have been negative and come back, else h.
+
+        The function is taken for the cubic polynomial with the values and slopes at both ends.
+        """
+        at = self.layout
+        g, slope, after = k0[at.g], h * k0[at.gdot], h * k1[at.gdot]
+        rise = k1[at.g] - g
+        b, c = 3.0 * rise - 2.0 * slope - after, slope + after - 2.0 * rise
+        turn = -slope / (b + np.sqrt(b * b - 3.0 * c * slope))
+        least = g + turn * (slope + turn * (b + turn * c))
+        found = turn[(slope < 0.0) & (after > 0.0) & (least < 0.0)]
+        return float(h * found.min(initial=1.0))
+
+    def find_end(
+        self, t: float, h: float, begin: Array, end: Array, after: After
+    ) -> tuple[float, Array, Array, int]:
+        """The end of a mode within a step, by the method of Ridders (1979).
+
+        Parameters
+        ----------
+        t, h : float
+            When the step begins, and how long it is; modes have ended at its end.
+        begin, end : array
+            What follows from its two ends.
+        after : callable
+
+        Returns
+        -------
+        h, x, k, final
+            The first state in which the mode no longer holds; if that is the end of the motion,
+            because of the constraint `final`, the last before. Else `final` is -1.
+        """
+        low, high, least, last = 0.0, h, h * 2.0**-HALVINGS, end
+        g_low, g_high = self.worst(begin), self.worst(end)
+
+        def look(s: float) -> float:
+            nonlocal low, high, g_low, g_high, last
+            k = self.evaluate(t + s, after(s))
+            g = self.worst(k)
+            if g < 0.0:
+                high, g_high, last = s, g, k
+            else:
+                low, g_low = s, g
+            return g
+
+        while high - low > least:
+            middle, half, product = low + (high - low) / 2, (high - low) / 2, g_low * g_high
+            g = look(middle)
+            root = np.sqrt(g * g - product)
+            guess = middle + half * g / root if root > 0.0 else middle
+            look(min(max(guess, low + least / 2), high - least / 2))
+        final = self.final_end(last)
+        if final < 0:
+            return high, after(high), last, -1
+        x = after(low)
+        return low, x, self.evaluate(t + low, x), final
+
+    def final_end(self, k: Array) -> int:
+        """The constraint that ends the motion, -1 if none does."""
+        ended = np.flatnonzero(self.final & (k[self.layout.g] < 0.0))
+        return int(ended[0]) if len(ended) else -1
+
+    # ------------------------------------------------------------------------------ what follows
+    def change(self, x: Array, k: Array, pin: bool) -> Array:
+        """Modes after a state where some have ended; what has come to rest is held at first."""
+        ended = (k[self.layout.g] < 0.0) & ~self.stuck
+        rests = ended & self.limited
+        x = x.copy()
+        x[self.layout.nq + self.rows[rests]] = 0.0
+        self.pinned = np.where(rests, pin, self.pinned)
+        self.modes = np.where(ended, np.where(self.limited, 0.0, 1.0 - self.modes), self.modes)
+        return x
+
+    def settle(self, t: float, x: Array, k: Array | None = None) -> Array:
+        """What follows from a state, once modes agree with it: k, if that is known already."""
+        at = self.layout
+        k = self.evaluate(t, x) if k is None else k
+        u = x[at.udot]
+        for _ in range(8 * at.m):
+            waits = self.stuck & ~self.pinned & (k[at.g] < 0.0)
+            if waits.any():
+                pushed = k[at.gdot.stop :]
+                share = np.where(waits, np.abs(pushed) / (self.limits + self.margin), 0.0)
+                hardest = int(np.argmax(share))
+                self.modes[hardest] = np.sign(pushed[hardest])
+            else:
+                slides = self.limited & ~self.stuck & (u[self.rows] == 0.0)
+                backward = np.flatnonzero(slides & (k[at.gdot] < 0.0))
+                if not len(backward):
+                    break
+                self.modes[backward[0]] = 0.0
+            k = self.evaluate(t, x)
+        return k
+
+
+def asked(source: AskedTorque, problem: Problem, t: float, q: Array, u: Array) -> Array:
+    """Torques of a function of the user, which is not to blame for a state beyond all bounds."""
+    try:
+        return source.ask(t, q, u, problem.equations.speed_names)
+    except InputFault:
+        refuse_unreasonable(q, u)
+        raise
+
+
+def refuse_unreasonable(q: Array, u: Array) -> None:
+    """End when a number is none, or not of reasonable size."""
+    for values, largest, offset in ((u, LARGEST_SPEED, 0), (q, LARGEST_COORDINATE, len(u))):
+        wrong = np.flatnonzero(~(np.abs(values) < largest))
+        if len(wrong):
+            raise Ended(Status.DIVERGED, offset + int(wrong[0]))
