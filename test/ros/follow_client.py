@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from control_msgs.action import FollowJointTrajectory
-from rclpy.action import ActionClient
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from robot_graph import Graph
@@ -30,8 +29,7 @@ class Goal:
     def __init__(self, graph: Graph, trajectory: Any, **more: Any) -> None:
         self._client = graph.client
         self.feedback: list[Any] = []
-        server = ActionClient(graph.client, FollowJointTrajectory, ACTION)
-        self._client.until(server.server_is_ready, "the action")
+        server = self._client.action(FollowJointTrajectory, ACTION)
         sent = server.send_goal_async(
             FollowJointTrajectory.Goal(trajectory=trajectory, **more),
             lambda message: self.feedback.append(message.feedback),

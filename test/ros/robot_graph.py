@@ -17,6 +17,7 @@ import numpy as np
 import rclpy
 from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.action import ActionClient
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -104,6 +105,7 @@ class Client(Node):
         self._spinner.add_node(self)
         self.watched: list[NodeProcess] = []
         self.status: dict[str, Any] = {}
+        self._actions: dict[str, ActionClient] = {}
         self.create_subscription(DiagnosticArray, "/diagnostics", self._diagnosed, 100)
 
     def serve(self, node: Node) -> None:
@@ -114,10 +116,10 @@ class Client(Node):
         for status in message.status:
             self.status[status.name] = status
 
-    def hear(self, kind: type, topic: str, depth: int = 1000) -> list[Any]:
+    def hear(self, kind: type, topic: str, profile: Any = 1000) -> list[Any]:
         """Messages of a topic as they come, once its publisher is found."""
         messages: list[Any] = []
-        heard = self.create_subscription(kind, topic, messages.append, depth)
+        heard = self.create_subscription(kind, topic, messages.append, profile)
         self.until(lambda: self.count_publishers(heard.topic_name) > 0, f"publisher of {topic}")
         return messages
 
@@ -171,6 +173,16 @@ class Client(Node):
                 assert node.process.poll() is None, f"the node ended: {node.log}"
         shown = {name: status.message for name, status in self.status.items()}
         raise AssertionError(f"waited in vain for: {what}; diagnostics: {shown}")
+
+    def action(self, kind: type, name: str) -> ActionClient:
+        """A client of an action that is served: one for all goals.
+
+        The middleware may not find a server again for a client that is made while another goes.
+        """
+        if name not in self._actions:
+            self._actions[name] = ActionClient(self, kind, name)
+        self.until(self._actions[name].server_is_ready, f"action {name}")
+        return self._actions[name]
 
     def call(self, kind: type, name: str, request: Any, meanwhile: Any = None) -> Any:
         """The response of a service."""

@@ -10,7 +10,6 @@ from action_msgs.srv import CancelGoal
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterValue
 from rcl_interfaces.srv import SetParameters
-from rclpy.action import ActionClient
 from robot_graph import STANFORD, TWO_LINK, Graph, arm_of, joint_state, seconds_of
 from sensor_msgs.msg import JointState
 
@@ -29,8 +28,7 @@ class Goal:
     def __init__(self, graph: Graph, **goal: Any) -> None:
         self._client = graph.client
         self.feedback: list[Any] = []
-        server = ActionClient(graph.client, Action, "/kane_dynamics/simulate_motion")
-        self._client.until(server.server_is_ready, "the action")
+        server = graph.client.action(Action, "/kane_dynamics/simulate_motion")
         sent = server.send_goal_async(
             Action.Goal(**{"initial_state": START, **goal}),
             lambda message: self.feedback.append(message.feedback),

@@ -199,7 +199,7 @@ def test_a_trajectory_of_ten_thousand_points_is_answered(graph: Graph) -> None:
     urdf, names = panda()
     graph.start(urdf, joints=names)
     arm, client = arm_of(urdf, joints=names), graph.client
-    answers = client.hear(JointTrajectory, ANSWERS, depth=1)
+    answers = client.hear(JointTrajectory, ANSWERS, 1)
     commands = client.speak(JointTrajectory, "/joint_trajectory", 1)
     times = np.arange(10_000) * 0.001
     rate = 2.0 * np.pi / times[-1]  # it begins and ends at rest

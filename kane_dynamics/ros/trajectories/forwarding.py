@@ -52,6 +52,7 @@ class Forwarding(GoalServer):
         self._looked = 0
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)  # simulated time may stand still
         self._timer: Timer | None = None
+        self._cancels: dict[bytes, _Cancel] = {}
         self.controller = ActionClient(node, FollowJointTrajectory, self.name)
         self._cancelling = node.create_client(CancelGoal, f"{self.name}/_action/cancel_goal")
         super().__init__(node)
@@ -75,8 +76,7 @@ class Forwarding(GoalServer):
         forwarded = _Forwarded(self, handle, conclude)
         self.goals[bytes(handle.goal_id.uuid)] = forwarded
         forwarded.send(goal)
-        if self._timer is None:
-            self._timer = self.node.create_timer(WATCH_PERIOD, self._look, clock=self._steady)
+        self._watch()
 
     def hold(self) -> None:
         """Have the controller hold the arm with efforts, where a goal has not ended well.
@@ -94,17 +94,53 @@ class Forwarding(GoalServer):
 
     def cancel_there(self, goal: GoalInfo) -> None:
         """Have the controller cancel a goal, also one that it has never answered."""
-        self._cancelling.call_async(CancelGoal.Request(goal_info=goal))
+        key = bytes(goal.goal_id.uuid)
+        if key not in self._cancels:
+            self._cancels[key] = _Cancel(self._cancelling, goal)
+        self._watch()
+
+    def _watch(self) -> None:
+        if self._timer is None:
+            self._timer = self.node.create_timer(WATCH_PERIOD, self._look, clock=self._steady)
 
     def _look(self) -> None:
         """Give up goals of a controller that has gone away, unless time stands still."""
+        self._cancels = {key: each for key, each in self._cancels.items() if not each.over()}
         there = self.controller.server_is_ready()
         before, self._looked = self._looked, self.node.get_clock().now().nanoseconds
         for forwarded in [*self.goals.values()]:
             forwarded.look(there, self._looked != before)
-        if not self.goals and self._timer is not None:
+        if not self.goals and not self._cancels and self._timer is not None:
             self.node.destroy_timer(self._timer)
             self._timer = None
+
+
+class _Cancel:
+    """A request to cancel a goal, made again until the controller has the goal and answers.
+
+    A request is lost while one side does not know the other, and finds nothing where it overtakes
+    the goal.
+    """
+
+    def __init__(self, client: Any, goal: GoalInfo) -> None:
+        self._client, self._goal = client, goal
+        self._end = time.monotonic() + ANSWER_TIMEOUT
+        self._ask()
+
+    def _ask(self) -> None:
+        self._answer = self._client.call_async(CancelGoal.Request(goal_info=self._goal))
+
+    def over(self) -> bool:
+        """Whether the controller knows of it, or has not for so long that it never will."""
+        answer = self._answer.result() if self._answer.done() else None
+        if answer is not None and answer.return_code != CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID:
+            return True
+        if time.monotonic() > self._end:
+            return True
+        if answer is None:
+            self._client.remove_pending_request(self._answer)
+        self._ask()
+        return False
 
 
 class _Forwarded:
