@@ -39,12 +39,16 @@ def heavier(number: int) -> str:
 
 
 def trajectory(points: int, complete: bool = True) -> JointTrajectory:
-    """A smooth motion from rest, with velocities and accelerations or without."""
+    """A smooth motion from rest to rest, with velocities and accelerations or without."""
     message = JointTrajectory(joint_names=list(PANDA.joints))
     (q,), *_ = PANDA.states(1)
-    t, amplitude = STEP * np.arange(points)[:, None], np.full(len(q), 0.1)
-    positions = q + amplitude * (1.0 - np.cos(t))
-    velocities, accelerations = amplitude * np.sin(t), amplitude * np.cos(t)
+    t = STEP * np.arange(points)[:, None]
+    turns = max(1, round(float(t[-1, 0]) / (2.0 * np.pi)))
+    rate = 2.0 * np.pi * turns / t[-1, 0]
+    amplitude = np.full(len(q), 0.1 / max(1.0, rate**2))
+    positions = q + amplitude * (1.0 - np.cos(rate * t))
+    velocities = amplitude * rate * np.sin(rate * t)
+    accelerations = amplitude * rate**2 * np.cos(rate * t)
     for k in range(points):
         point = JointTrajectoryPoint(positions=array("d", positions[k]))
         if complete:

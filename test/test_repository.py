@@ -22,7 +22,7 @@ SHIPPED = ["LICENSE", "README.md", "package.xml", "setup.cfg", "setup.py", "pypr
 
 ENGINE = {"arrays", "errors", "names", "robot", "symbolic", "kane", "codegen"}
 MAY_IMPORT = {
-    "arrays": set(),
+    "arrays": {"errors"},
     "errors": set(),
     "names": {"errors"},
     "robot": {"arrays", "errors", "names"},

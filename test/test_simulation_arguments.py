@@ -83,7 +83,7 @@ def test_a_wrong_argument_is_named(arm: kd.Dynamics, options: dict, said: str) -
         (lambda: kd.WrenchHistory([0.0], [[1.0]]), r"wrenches must have shape \(1, 6\)"),
         (lambda: kd.PDControl([[0.0]], 1.0, 1.0), "reference must be a Trajectory or one position"),
         (lambda: kd.PDControl([0.0], -1.0, 1.0), "kp must be a number .*, none negative"),
-        (lambda: kd.ComputedTorque([0.0], 1.0, np.inf), "every entry of kd must be finite"),
+        (lambda: kd.ComputedTorque([0.0], 1.0, np.inf), "kd is inf; every entry must be finite"),
     ],
 )
 def test_a_wrong_input_is_named(make: object, said: str) -> None:

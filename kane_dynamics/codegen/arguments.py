@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array, check_finite, real_array
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.symbolic.program import Signature
 
@@ -17,15 +17,12 @@ QUATERNION_TOLERANCE = 1e-6
 QUATERNION_ROUNDING = 1e-14
 """Distance up to which it is not worth the while to normalize one."""
 
-_REAL_KINDS = "fiu"
-
-FloatArray = NDArray[np.float64]
-Refuse = Callable[[Sequence[FloatArray], Any], NoReturn]
+Refuse = Callable[[Sequence[Array], Any], NoReturn]
 
 
 def prepare(
     signature: Signature, given: Sequence[Any], named: Mapping[str, Any]
-) -> tuple[FloatArray, ...]:
+) -> tuple[Array, ...]:
     """Checked arguments as float64 arrays in C order, each ``(size,)`` or ``(N, size)``.
 
     Quaternions are of unit length, but for rounding, whatever rounding they come from.
@@ -46,19 +43,19 @@ def prepare(
         quaternion that is not of unit length; or if batches differ in their number of states.
     """
     arrays = [
-        _real_array(signature, position, value)
+        _sized_array(signature, position, value)
         for position, value in enumerate(_in_order(signature, given, named))
     ]
     _check_counts(signature, arrays)
     for position, array in enumerate(arrays):
-        _check_finite(signature, position, array)
+        check_finite(f"{signature.name}: {signature.inputs[position].name}", array)
     for position, offset in quaternion_positions(signature):
         arrays[position] = _normalized(signature, position, offset, arrays[position])
     return tuple(arrays)
 
 
 def refuse_overflow(
-    signature: Signature, arrays: Sequence[FloatArray], result: FloatArray | float
+    signature: Signature, arrays: Sequence[Array], result: Array | float
 ) -> NoReturn:
     """Raise the error for a result that is not finite although every argument is."""
     largest = max((float(np.abs(array).max(initial=0.0)) for array in arrays), default=0.0)
@@ -79,7 +76,7 @@ def quaternion_positions(signature: Signature) -> tuple[tuple[int, int], ...]:
     return tuple((names.index(name), offset) for name, offset in signature.quaternions)
 
 
-def count_of(arrays: Sequence[FloatArray]) -> int | None:
+def count_of(arrays: Sequence[Array]) -> int | None:
     """Number of states of prepared arguments, ``None`` for a single state."""
     return next((len(array) for array in arrays if array.ndim == 2), None)
 
@@ -104,40 +101,18 @@ def _in_order(
     return tuple(values[name] for name in names)
 
 
-def _real_array(signature: Signature, position: int, value: Any) -> FloatArray:
+def _sized_array(signature: Signature, position: int, value: Any) -> Array:
     entry = signature.inputs[position]
-    if _is_masked(value):
-        raise ArgumentError(
-            f"{signature.name}: {entry.name} is a masked array; every entry must be given"
-        )
-    try:
-        array = np.asarray(value)
-    except MemoryError:
-        raise
-    except Exception as error:  # whatever the conversion of a foreign type raises
-        raise ArgumentError(
-            f"{signature.name}: {entry.name} must be an array of real numbers"
-        ) from error
-    if array.dtype.kind not in _REAL_KINDS and array.size:
-        raise ArgumentError(
-            f"{signature.name}: {entry.name} must hold real numbers, got {array.dtype}"
-        )
+    name = f"{signature.name}: {entry.name}"
+    array = real_array(name, value)
     if array.ndim not in (1, 2) or array.shape[-1] != entry.size:
         raise ArgumentError(
-            f"{signature.name}: {entry.name} must have shape ({entry.size},) or "
-            f"(N, {entry.size}), got {array.shape}"
+            f"{name} must have shape ({entry.size},) or (N, {entry.size}), got {array.shape}"
         )
-    with np.errstate(over="ignore"):
-        return np.require(array, np.float64, ("C", "A", "E"))
+    return array
 
 
-def _is_masked(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return any(isinstance(row, np.ma.MaskedArray) for row in value)
-    return isinstance(value, np.ma.MaskedArray)
-
-
-def _check_counts(signature: Signature, arrays: Sequence[FloatArray]) -> None:
+def _check_counts(signature: Signature, arrays: Sequence[Array]) -> None:
     batches = [
         (name, len(array))
         for name, array in zip(input_names(signature), arrays, strict=True)
@@ -151,19 +126,7 @@ def _check_counts(signature: Signature, arrays: Sequence[FloatArray]) -> None:
             )
 
 
-def _check_finite(signature: Signature, position: int, array: FloatArray) -> None:
-    finite = np.isfinite(array)
-    if finite.all():
-        return
-    where = tuple(int(index) for index in np.argwhere(~finite)[0])
-    entry = ", ".join(str(index) for index in where)
-    raise ArgumentError(
-        f"{signature.name}: {signature.inputs[position].name}[{entry}] is {array[where]}; "
-        "every entry must be finite"
-    )
-
-
-def _normalized(signature: Signature, position: int, offset: int, array: FloatArray) -> FloatArray:
+def _normalized(signature: Signature, position: int, offset: int, array: Array) -> Array:
     """An array with a quaternion of unit length; the same one if that was so."""
     place = (..., slice(offset, offset + 4))
     norms = np.linalg.norm(array[place], axis=-1, keepdims=True)

@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from kane_dynamics.codegen.arguments import FloatArray, Refuse, count_of, prepare
+from kane_dynamics.arrays import Array
+from kane_dynamics.codegen.arguments import Refuse, count_of, prepare
 from kane_dynamics.codegen.process_lock import ProcessLock
 from kane_dynamics.codegen.texts import Write, first_that_works
 from kane_dynamics.symbolic.operations import FUNCTIONS, Operation
@@ -47,7 +48,7 @@ class PythonFunction:
         self._evaluate: Evaluate | None = None
         self._lock = ProcessLock()
 
-    def __call__(self, *given: Any, **named: Any) -> FloatArray | float:
+    def __call__(self, *given: Any, **named: Any) -> Array | float:
         arrays = prepare(self._signature, given, named)
         evaluate = self._evaluate or self._define()
         count = count_of(arrays)
@@ -74,7 +75,7 @@ class PythonFunction:
         evaluate: Evaluate = names[self.__name__]
         return evaluate
 
-    def _one(self, evaluate: Evaluate, arrays: Sequence[FloatArray]) -> FloatArray | float:
+    def _one(self, evaluate: Evaluate, arrays: Sequence[Array]) -> Array | float:
         try:
             values = evaluate(*(array.tolist() for array in arrays), *_NUMBER_FUNCTIONS)
         except (ArithmeticError, ValueError):
@@ -83,7 +84,7 @@ class PythonFunction:
         shape = self._signature.shape
         return np.array(values, np.float64).reshape(shape) if shape else float(values[0])
 
-    def _many(self, evaluate: Evaluate, arrays: Sequence[FloatArray], count: int) -> FloatArray:
+    def _many(self, evaluate: Evaluate, arrays: Sequence[Array], count: int) -> Array:
         # Entries of a single state stay NumPy's numbers, which may be divided by zero.
         columns = [np.ascontiguousarray(array.T) for array in arrays]
         result = np.empty((count, self._signature.size))

@@ -61,7 +61,9 @@ class _Ending(threading.Thread):
         from rclpy.signals import SignalHandlerOptions
 
         from kane_dynamics.ros.middleware.fast_dds import make_room_for_large_answers
+        from kane_dynamics.ros.middleware.interpreter import give_memory_back
 
+        give_memory_back()
         make_room_for_large_answers()
         with self._lock:
             rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)

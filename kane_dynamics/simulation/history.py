@@ -7,11 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kane_dynamics.arrays import Array
+from kane_dynamics.arrays import Array, check_finite, real_array
 from kane_dynamics.errors import ArgumentError
-
-REAL_KINDS = "fiu"
-"""Kinds of NumPy's types that are real numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +68,7 @@ def checked_times(times: ArrayLike, owner: str = "") -> Array:
 
     Messages name the point at fault, and the `owner` of the times first, if there is one.
     """
-    array = real_array(f"{owner}: times" if owner else "times", times)
+    array = own_array(f"{owner}: times" if owner else "times", times)
     if array.ndim != 1 or not len(array):
         demand = "times must be a list of at least one time"
         raise ArgumentError(f"{_demand(owner, demand) or demand + ', '}got shape {array.shape}")
@@ -109,21 +106,14 @@ def checked_values(owner: str, name: str, values: ArrayLike, count: int, width: 
 
 def checked_array(owner: str, name: str, values: ArrayLike) -> Array:
     """Finite numbers as an array that cannot be changed."""
-    array = real_array(f"{owner}: {name}", values)
-    if not np.isfinite(array).all():
-        raise ArgumentError(f"{owner}: every entry of {name} must be finite")
+    array = own_array(f"{owner}: {name}", values)
+    check_finite(f"{owner}: {name}", array)
     return array
 
 
-def real_array(name: str, values: ArrayLike) -> Array:
-    """Real numbers as an array that cannot be changed; strings are none, whatever they spell."""
-    try:
-        given = np.array(values)
-        if given.dtype.kind not in REAL_KINDS:
-            raise TypeError
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must hold real numbers") from None
-    array = given.astype(np.float64)
+def own_array(name: str, values: ArrayLike) -> Array:
+    """Real numbers as an array that nobody else has, and that cannot be changed."""
+    array: Array = real_array(name, values).copy()
     array.setflags(write=False)
     return array
 

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from kane_dynamics.arrays import Array
 from kane_dynamics.errors import ArgumentError
-from kane_dynamics.simulation.history import checked_times, real_array
+from kane_dynamics.simulation.history import checked_times, own_array
 from kane_dynamics.simulation.interpolation import (
     filled_accelerations,
     filled_velocities,
@@ -215,16 +215,16 @@ def trajectory_through(
 
 # -------------------------------------------------------------------------------------- checks
 def _points(name: str, values: ArrayLike, t: Array, joint_names: Sequence[str] | None) -> Array:
-    array = real_array(name, values)
+    array = own_array(name, values)
     if array.ndim != 2 or array.shape[0] != len(t) or not array.shape[1]:
         raise ArgumentError(
             f"{name} must have shape ({len(t)}, n), a row for each time, got {array.shape}"
         )
-    check_finite(name, array, joint_names)
+    check_points_finite(name, array, joint_names)
     return array
 
 
-def check_finite(name: str, array: Array, joint_names: Sequence[str] | None = None) -> None:
+def check_points_finite(name: str, array: Array, joint_names: Sequence[str] | None = None) -> None:
     """ArgumentError that names the point and joint of the first number that is not finite."""
     finite = np.isfinite(array)
     if not finite.all():
@@ -240,11 +240,11 @@ def _optional_points(
 ) -> Array:
     if values is None:
         return np.full_like(p, np.nan)
-    array = real_array(name, values)
+    array = own_array(name, values)
     if array.shape != p.shape:
         raise ArgumentError(_other_shape(name, p, array))
     given = np.isnan(array).sum(axis=1) < array.shape[1]
-    check_finite(name, np.where(given[:, None], array, 0.0), joint_names)
+    check_points_finite(name, np.where(given[:, None], array, 0.0), joint_names)
     return array
 
 

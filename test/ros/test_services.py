@@ -130,7 +130,7 @@ def test_wrenches_act_while_the_trajectory_runs(graph: Graph) -> None:
 
     for bad, sentence in (
         (push("tool", 1.0), "external_wrenches[0]: there is no link 'tool'"),
-        (push(link, np.nan), "every entry of wrenches must be finite"),
+        (push(link, np.nan), "is nan; every entry must be finite"),
         (push(link, 1.0, 2.0, times=[1.0, 1.0]), "times must increase"),
         (push(link, 1.0, 2.0), "2 wrenches and no times"),
         (push(link, 1.0, times=[-1.0]), "lies before the start"),

@@ -36,7 +36,7 @@ from kane_dynamics.ros.trajectories.trajectory_bytes import (
     read_table,
     write_table,
 )
-from kane_dynamics.simulation.trajectory import check_finite
+from kane_dynamics.simulation.trajectory import check_points_finite
 
 _SMALLEST_POINT = 24  # bytes: four lengths and a duration
 
@@ -77,7 +77,7 @@ class CommandedTable:
         if values.shape[1] != len(names):
             raise Fault(CAUSE, f"point 0 has {values.shape[1]} {name} for {len(names)} joints")
         with blamed_on(CAUSE):
-            check_finite(name, values, names)
+            check_points_finite(name, values, names)
         return values
 
     def answer(self, nanoseconds: NDArray[np.int64], fields: Sequence[Array]) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from control_msgs.action import FollowJointTrajectory
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 NAME = "~/follow_joint_trajectory"
 
 
-class GoalServer:
+class GoalServer(ABC):
     """Serves `~/follow_joint_trajectory`.
 
     Every goal is accepted. One that is wrong is aborted at once, with a code and a sentence in its
@@ -37,9 +38,9 @@ class GoalServer:
             node, FollowJointTrajectory, NAME, lambda goal: True, self._accepted, self._cancel
         )
 
+    @abstractmethod
     def begin(self, handle: Any, model: Model, conclude: Conclude) -> None:
         """Serve a goal, which is put among the others; Fault if something about it is wrong."""
-        raise NotImplementedError
 
     def _accepted(self, handle: Any, conclude: Conclude) -> None:
         def end(result: Any, succeeded: bool) -> None:

@@ -17,7 +17,12 @@ from kane_dynamics.ros.faults import Fault, blamed_on
 from kane_dynamics.ros.messages.arrays import message_arrays
 from kane_dynamics.ros.messages.stamps import SECOND
 from kane_dynamics.ros.robot.model import Model
-from kane_dynamics.simulation.trajectory import Start, Trajectory, check_finite, trajectory_through
+from kane_dynamics.simulation.trajectory import (
+    Start,
+    Trajectory,
+    check_points_finite,
+    trajectory_through,
+)
 
 CAUSE = "joint_trajectory"
 
@@ -120,7 +125,7 @@ def field_rows(field: str, points: Sequence[Any], names: tuple[str, ...]) -> Arr
         spaced[present] = rows
         rows = spaced
     with blamed_on(CAUSE):
-        check_finite(field, rows, names)
+        check_points_finite(field, rows, names)
     if not present.all():
         rows[~present] = np.nan
     return rows
