@@ -81,7 +81,7 @@ class DerivationProcess(PythonProcess):
         if isinstance(answer, Exception):
             raise answer
         warm_up(answer)
-        remember(description, settings, silent)
+        remember(answer, description, settings, silent)
         return answer
 
     def _ask(self, arguments: Arguments) -> Model | Exception:

@@ -5,7 +5,9 @@ So a node that starts again with the robot it had need not start a process that 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import astuple
 
 from kane_dynamics.codegen.cache import Cache, open_cache
 from kane_dynamics.codegen.compiler import find_compiler
@@ -16,8 +18,8 @@ from kane_dynamics.codegen.identity import (
     package_identity,
 )
 from kane_dynamics.ros.parameters.settings import Settings
-
-_MARK = b"derived"
+from kane_dynamics.ros.robot.model import Model
+from kane_dynamics.symbolic.program import Operations
 
 
 def cache_of(settings: Settings) -> Cache:
@@ -25,14 +27,22 @@ def cache_of(settings: Settings) -> Cache:
     return open_cache(settings.cache_dir or True)
 
 
-def was_derived(description: str, settings: Settings, silent: Mapping[str, float]) -> bool:
-    """Whether the same model was remembered, on this machine and with this package."""
-    return cache_of(settings).read(_key(description, settings, silent)) == _MARK
+def remembered(
+    description: str, settings: Settings, silent: Mapping[str, float]
+) -> dict[str, Operations] | None:
+    """Operations of a model whose functions are all in the cache; None if that is not known."""
+    content = cache_of(settings).read(_key(description, settings, silent))
+    if content is None:
+        return None
+    return {name: Operations(*counts) for name, counts in json.loads(content).items()}
 
 
-def remember(description: str, settings: Settings, silent: Mapping[str, float]) -> None:
-    """Say that all functions of a model are compiled and in the cache."""
-    cache_of(settings).write(_key(description, settings, silent), _MARK)
+def remember(
+    model: Model, description: str, settings: Settings, silent: Mapping[str, float]
+) -> None:
+    """Say that all functions of a model are compiled and in the cache, and its operations."""
+    counts = {name: astuple(operations) for name, operations in model.operations.items()}
+    cache_of(settings).write(_key(description, settings, silent), json.dumps(counts).encode())
 
 
 def _key(description: str, settings: Settings, silent: Mapping[str, float]) -> str:

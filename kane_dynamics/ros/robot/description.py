@@ -18,7 +18,7 @@ from kane_dynamics.ros.middleware.interpreter import settle, short_waits
 from kane_dynamics.ros.middleware.realtime import beside_the_executor
 from kane_dynamics.ros.middleware.topics import subscribe
 from kane_dynamics.ros.robot.derivation import DerivationProcess, Overtaken
-from kane_dynamics.ros.robot.derived_before import was_derived
+from kane_dynamics.ros.robot.derived_before import remembered
 from kane_dynamics.ros.robot.model import Model, load_model
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class Descriptions:
 
     They are derived in a process of their own, which ends when a newer one comes: what serves until
     then goes on serving, and nothing holds it up. Only when nothing serves, and all is in the
-    cache, is it loaded here at once. Models are handed over to the node in the
-    executor, through a guard condition.
+    cache, is it loaded here at once. Models are handed over to the node in the executor, through a
+    guard condition.
 
     Attributes
     ----------
@@ -180,9 +180,11 @@ class Descriptions:
             with beside_the_executor():
                 return self._elsewhere.model(description, settings, self.silent)
         # nothing serves that would be held up
-        soon = was_derived(description, settings, self.silent)
-        derive = load_model if soon else self._elsewhere.model
-        model = derive(description, settings, self.silent)
+        operations = remembered(description, settings, self.silent)
+        if operations is None:
+            model = self._elsewhere.model(description, settings, self.silent)
+        else:
+            model = load_model(description, settings, self.silent, operations)
         settle()
         return model
 
