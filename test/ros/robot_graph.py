@@ -63,6 +63,19 @@ def limited_arm(effort: float = 50.0, velocity: float = 10.0) -> str:
     return text
 
 
+def chain(joints: int) -> str:
+    """A robot as text, whose axes alternate."""
+    link = (
+        '<link name="l{0}"><inertial><origin xyz="0.02 0.01 0.1"/><mass value="1"/><inertia '
+        'ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>'
+        '<joint name="j{0}" type="continuous"><parent link="l{1}"/><child link="l{0}"/>'
+        '<origin xyz="0 0 0.2" rpy="0.3 0.2 0.1"/><axis xyz="{2}"/></joint>'
+    )
+    axes = ("1 0 0", "0 1 0", "0 0 1")
+    parts = (link.format(k, k - 1, axes[k % 3]) for k in range(1, joints + 1))
+    return f'<robot name="chain"><link name="l0"/>{"".join(parts)}</robot>'
+
+
 class NodeProcess:
     """The node in a process of its own."""
 

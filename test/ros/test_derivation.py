@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from robot_graph import PATIENCE, ROOT, STANFORD, TWO_LINK, arm_of, panda
+from robot_graph import PATIENCE, ROOT, STANFORD, TWO_LINK, arm_of, chain, panda
 
 from kane_dynamics.errors import KaneDynamicsError
 from kane_dynamics.ros.parameters.declaration import Settings
 from kane_dynamics.ros.robot.derivation import DIED, DerivationProcess, Overtaken
+from kane_dynamics.ros.robot.derived_before import remembered
 from kane_dynamics.ros.robot.model import Model, load_model
 
 
@@ -157,6 +158,38 @@ def test_a_model_that_is_no_longer_wanted_is_given_up_and_leaves_no_files(
     monkeypatch.undo()
     elsewhere.begin()
     assert isinstance(elsewhere.model(*asked(tmp_path / "cache")), Model)
+
+
+def test_a_model_that_takes_too_long_is_given_up_with_a_sentence_and_the_next_is_derived(
+    elsewhere: DerivationProcess, tmp_path: Path
+) -> None:
+    elsewhere.connected()
+    pid = pid_of(elsewhere)
+    with pytest.raises(KaneDynamicsError) as failed:
+        elsewhere.model(*asked(tmp_path, chain(400), derivation_timeout=0.5))
+    assert "equations of 400 joints" in str(failed.value)
+    assert "longer than derivation_timeout, 0.5 s: name those" in str(failed.value)
+    assert not runs(pid)
+    assert isinstance(elsewhere.model(*asked(tmp_path)), Model)
+
+
+def test_a_model_is_remembered_with_its_operations_when_all_of_it_is_compiled(
+    elsewhere: DerivationProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = asked(tmp_path, STANFORD.read_text())
+    assert remembered(*arguments) is None
+    model = elsewhere.model(*arguments)
+    operations = remembered(*arguments)
+    assert operations == model.operations
+    assert operations == {name: arm_of(STANFORD).operations(name) for name in operations}
+    assert remembered(*asked(tmp_path, STANFORD.read_text(), base="floating")) is None
+    assert remembered(*arguments[:2], {"joint1": 0.5}) is None
+    monkeypatch.setattr(
+        "kane_dynamics.codegen.functions.program", lambda *asked: pytest.fail(f"derives {asked[1]}")
+    )
+    again = load_model(*arguments, operations)
+    assert again.operations == operations
+    np.testing.assert_array_equal(again.gravity(np.ones(6)), model.gravity(np.ones(6)))
 
 
 def test_where_the_cache_cannot_be_used_this_process_derives(

@@ -14,6 +14,7 @@ from robot_graph import (
     TWO_LINK,
     Graph,
     arm_of,
+    chain,
     joint_state,
     limited_arm,
     panda,
@@ -212,6 +213,59 @@ def test_a_newer_description_overtakes_one_that_is_being_derived(graph: Graph) -
         lambda: client.diagnosis("model").hardware_id == "stanford_arm", "the Stanford Arm to serve"
     )
     assert "Serving panda" not in node.log
+    assert client.fault_count("robot_description") == 0
+
+
+def test_a_robot_of_400_joints_holds_up_no_other_though_nothing_serves(graph: Graph) -> None:
+    node = graph.start(None, ready=False)
+    client = graph.client
+    descriptions = client.speak(String, "/robot_description", LATCHED)
+    descriptions.publish(String(data=chain(400)))
+    client.until(lambda: children_of(node.process.pid), "the process that derives")
+    descriptions.publish(String(data=TWO_LINK.read_text()))
+    graph.wait_until_serving()
+    assert client.diagnosis("model").hardware_id == "two_link_arm"
+    assert client.fault_count("robot_description") == 0
+
+
+def test_what_takes_too_long_is_refused_with_a_sentence_and_the_old_model_serves_on(
+    graph: Graph,
+) -> None:
+    graph.start(None, ready=False)
+    client = graph.client
+    descriptions = client.speak(String, "/robot_description", LATCHED)
+    descriptions.publish(String(data=TWO_LINK.read_text()))
+    graph.wait_until_serving()
+    value = ParameterValue(type=3, double_value=0.5)
+    request = SetParameters.Request(
+        parameters=[ParameterMessage(name="derivation_timeout", value=value)]
+    )
+    answer = client.call(SetParameters, "/kane_dynamics/set_parameters", request)
+    assert answer.results[0].successful
+    descriptions.publish(String(data=chain(400)))
+    client.until(lambda: client.fault_count("robot_description") == 1, "the refusal")
+    status = client.diagnosis("model")
+    assert status.level == ERROR
+    assert "400 joints, which can move, took longer than derivation_timeout" in status.message
+    assert "the model before it serves on" in status.message
+    heard, states = client.hear(JointState, TORQUES), client.speak(JointState, "/joint_states")
+    client.introduce(states, heard, joint_state(JOINTS, [0.3, 0.4]))
+    states.publish(joint_state(JOINTS, [0.3, 0.4]))
+    client.until(lambda: heard, "torques of the old model")
+    np.testing.assert_allclose(heard[-1].effort, arm_of(TWO_LINK).gravity([0.3, 0.4]), rtol=1e-12)
+
+
+def test_a_new_description_is_given_up_when_the_one_that_serves_comes_again(graph: Graph) -> None:
+    node = graph.start(None, ready=False)
+    client = graph.client
+    descriptions = client.speak(String, "/robot_description", LATCHED)
+    descriptions.publish(String(data=TWO_LINK.read_text()))
+    graph.wait_until_serving()
+    descriptions.publish(String(data=chain(400)))
+    (child,) = client.until(lambda: children_of(node.process.pid), "the process that derives")
+    descriptions.publish(String(data=TWO_LINK.read_text()))
+    client.until(lambda: child not in children_of(node.process.pid), "its end")
+    graph.wait_until_serving()
     assert client.fault_count("robot_description") == 0
 
 

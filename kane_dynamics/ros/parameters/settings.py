@@ -119,6 +119,13 @@ class Settings:
         "Directory of compiled equations. Empty: kane_dynamics in the user's cache directory.",
         read_only=True,
     )
+    derivation_timeout: float = parameter(
+        120.0,
+        "Longest time in which the equations of a description are derived and compiled; one that "
+        "takes longer is refused, and the model before it serves on.",
+        unit="s",
+        range=(0.1, 86_400.0),
+    )
     limits: str = parameter(
         "warn",
         "Motions and torques beyond the limits of the URDF. What is beyond limits of position or "

@@ -1,23 +1,27 @@
 """Models derived and compiled in a process of their own, and fetched from there through the cache.
 
-Derivation and compilation are Python that runs for seconds, and joint states would have to wait for
-their share of it. What is left to do here is to load compiled functions: some milliseconds.
+Derivation and compilation are Python that runs for seconds, for minutes where a robot has hundreds
+of joints: joint states would have to wait for their share of it, and a newer description for all of
+it. A process can be ended. What is left to do here is to load compiled functions: some
+milliseconds.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
+import time
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
-from kane_dynamics.codegen.cache import open_cache
 from kane_dynamics.codegen.notice import given, suppose_given
 from kane_dynamics.errors import KaneDynamicsError
 from kane_dynamics.python_process import PythonProcess, end_tidily
 from kane_dynamics.ros.parameters.settings import Settings
+from kane_dynamics.ros.robot.derived_before import cache_of, remember
 from kane_dynamics.ros.robot.model import Model, load_model, warm_up
 
 NICENESS = 10
@@ -26,6 +30,14 @@ NICENESS = 10
 ATTEMPTS = 2
 
 DIED = "the process that derives the equations died"
+
+TOO_LONG = (
+    "deriving and compiling the equations of {}, which can move, took longer than "
+    "derivation_timeout, {:g} s: name those that have to move in the parameter joints, and the "
+    "others are locked; or raise derivation_timeout, and send the description again"
+)
+
+_MOVING = re.compile(r"""<joint\b[^>]*\stype\s*=\s*["'](?!fixed)""")
 
 _logger = logging.getLogger("kane_dynamics")
 
@@ -59,39 +71,46 @@ class DerivationProcess(PythonProcess):
     def model(self, description: str, settings: Settings, silent: Mapping[str, float]) -> Model:
         """What `load_model` gives.
 
-        Raises KaneDynamicsError as `load_model` does, or if the process dies. Raises Overtaken if
-        `overtake` was called meanwhile.
+        Raises KaneDynamicsError as `load_model` does, or if the process dies, or takes longer than
+        `derivation_timeout`. Raises Overtaken if `overtake` was called meanwhile.
         """
-        if not open_cache(settings.cache_dir or True).writable:
+        if not cache_of(settings).writable:
             # what is compiled elsewhere would not come here
             return load_model(description, settings, silent)
         answer = self._ask((description, settings, silent))
         if isinstance(answer, Exception):
             raise answer
         warm_up(answer)
+        remember(answer, description, settings, silent)
         return answer
 
     def _ask(self, arguments: Arguments) -> Model | Exception:
+        description, settings, _ = arguments
+        end = time.monotonic() + settings.derivation_timeout
         for _ in range(ATTEMPTS):
-            if self._overtaken:
-                raise Overtaken
             try:
                 connection = self.connected()
             except OSError as error:
                 _logger.warning("no process can be started that derives the equations: %s", error)
                 return load_model(*arguments)
+            if self._overtaken:  # perhaps before there was a process to be ended
+                raise Overtaken
             try:
                 connection.send((arguments, given()))
-                return _answer(connection)
+                return _answer(connection, end)
+            except TimeoutError:
+                self.close()
+                return KaneDynamicsError(_too_long(description, settings.derivation_timeout))
             except (EOFError, OSError):
                 self.close()
-        if self._overtaken:
-            raise Overtaken
+            if self._overtaken:
+                raise Overtaken
         return KaneDynamicsError(DIED)
 
 
-def _answer(connection: Connection[Any, Any]) -> Model | Exception:
-    while True:
+def _answer(connection: Connection[Any, Any], end: float) -> Model | Exception:
+    """What the process says at last; TimeoutError if that is after the end, on the steady clock."""
+    while connection.poll(max(end - time.monotonic(), 0.0)):
         said: Record | tuple[Model | Exception, frozenset[str]] = connection.recv()
         first, second = said
         if isinstance(first, int):
@@ -99,6 +118,12 @@ def _answer(connection: Connection[Any, Any]) -> Model | Exception:
         else:
             suppose_given(second)
             return first
+    raise TimeoutError
+
+
+def _too_long(description: str, seconds: float) -> str:
+    count = len(_MOVING.findall(description))
+    return TOO_LONG.format("1 joint" if count == 1 else f"{count} joints", seconds)
 
 
 class _Sender(logging.Handler):

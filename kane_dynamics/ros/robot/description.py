@@ -18,6 +18,7 @@ from kane_dynamics.ros.middleware.interpreter import settle, short_waits
 from kane_dynamics.ros.middleware.realtime import beside_the_executor
 from kane_dynamics.ros.middleware.topics import subscribe
 from kane_dynamics.ros.robot.derivation import DerivationProcess, Overtaken
+from kane_dynamics.ros.robot.derived_before import remembered
 from kane_dynamics.ros.robot.model import Model, load_model
 
 if TYPE_CHECKING:
@@ -42,9 +43,10 @@ class Derived(NamedTuple):
 class Descriptions:
     """Derives a model for each new description; the newest one counts.
 
-    A thread derives the first one. The next are derived in a process of their own: what serves
-    until then goes on serving, and nothing holds it up. Models are handed over to the node in the
-    executor, through a guard condition.
+    They are derived in a process of their own, which ends when a newer one comes: what serves until
+    then goes on serving, and nothing holds it up. Only when nothing serves, and all is in the
+    cache, is it loaded here at once. Models are handed over to the node in the executor, through a
+    guard condition.
 
     Attributes
     ----------
@@ -90,6 +92,7 @@ class Descriptions:
         self._newest, self.sentence = description, ""
         if description == self._serving:
             self.activity = ""
+            self._want(None)
             self._node.report()
             return
         self._begin(description)
@@ -108,6 +111,10 @@ class Descriptions:
     def _begin(self, description: str) -> None:
         self.activity = "deriving the equations of a new description"
         self._node.report()
+        self._want(description)
+
+    def _want(self, description: str | None) -> None:
+        """Give up what is being derived, and derive this one instead, if any."""
         with self._lock:
             self._wanted = description
             if self._deriving:
@@ -173,7 +180,11 @@ class Descriptions:
             with beside_the_executor():
                 return self._elsewhere.model(description, settings, self.silent)
         # nothing serves that would be held up
-        model = load_model(description, settings, self.silent)
+        operations = remembered(description, settings, self.silent)
+        if operations is None:
+            model = self._elsewhere.model(description, settings, self.silent)
+        else:
+            model = load_model(description, settings, self.silent, operations)
         settle()
         return model
 

@@ -184,7 +184,10 @@ class Model:
 
 
 def load_model(
-    description: str, settings: Settings, silent: Mapping[str, float] | None = None
+    description: str,
+    settings: Settings,
+    silent: Mapping[str, float] | None = None,
+    operations: dict[str, Operations] | None = None,
 ) -> Model:
     """The model of a robot description, with everything compiled that callbacks call.
 
@@ -196,6 +199,8 @@ def load_model(
         The URDF as text.
     silent : dict from str to float, optional
         Positions of joints, as the URDF calls them, that are locked besides those of the settings.
+    operations : dict from str to Operations, optional
+        Those of the model, if they were counted before; else its equations are derived for them.
     """
     silent = silent or {}
     backend: Any = settings.backend
@@ -223,14 +228,17 @@ def load_model(
                 f"joint {name!r} is {kind}, and joint states carry one position for each joint: "
                 "name the others in the parameter joints, and it is locked"
             )
-    model = Model(dynamics, outside)
+    model = _remade(dynamics, outside, operations)
     warm_up(model)
     return model
 
 
-def _remade(dynamics: Dynamics, outside: OutsideNames, operations: dict[str, Operations]) -> Model:
+def _remade(
+    dynamics: Dynamics, outside: OutsideNames, operations: dict[str, Operations] | None
+) -> Model:
     model = Model(dynamics, outside)
-    model.__dict__["operations"] = operations
+    if operations is not None:
+        model.__dict__["operations"] = operations
     return model
 
 
