@@ -48,9 +48,7 @@ def displacement_rates(
     flat = [element for row in T for element in row]
     turned = product(graph, derivatives(graph, flat, q), [[rate] for rate in rates])
     count = len(u)
-    left = [
-        [changed[k][r] - turned[count * k + r][0] for r in range(count)] for k in range(len(q))
-    ]
+    left = [[changed[k][r] - turned[count * k + r][0] for r in range(count)] for k in range(len(q))]
     columns = list(zip(*T))
     normal = product(graph, columns, T)
     right = product(graph, columns, left)

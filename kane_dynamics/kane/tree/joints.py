@@ -245,7 +245,6 @@ class Screw(Turn):
         a = state.a + vdot + 2.0 * state.omega.cross(v)
         return Motion(state.omega, state.alpha, state.U, a, state.series)
 
-
     def carried(
         self, inboard: Motion, v: Vector, own: Motion, own_v: Vector
     ) -> tuple[Motion, Vector]:

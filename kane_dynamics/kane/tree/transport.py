@@ -55,7 +55,5 @@ def transport_of(
 ) -> Transport:
     """Of a body with these moments of mass, whose origin has the velocity v."""
     line = vector(graph, first)
-    rows = (
-        omega.cross(vector(graph, row)) + length * v for row, length in zip(second, line)
-    )
+    rows = (omega.cross(vector(graph, row)) + length * v for row, length in zip(second, line))
     return Transport(mass * v + omega.cross(line), Matrix(*rows))
