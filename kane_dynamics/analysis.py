@@ -23,7 +23,9 @@ class Analysis:
     """What `kane_dynamics.dynamics.Dynamics` can say of its equations besides their values."""
 
     if TYPE_CHECKING:
-        dof: int
+
+        @property
+        def dof(self) -> int: ...
 
         def _function(self, name: str, *links: str) -> Function: ...
 

@@ -107,7 +107,7 @@ def test_sums_over_bodies_and_derivatives_of_the_graph_agree(twin: Twin, name: s
         assert agrees(matrix, by_graph(*given)[:, k])
 
 
-def _of_the_graph(arm: kd.Dynamics, name: str):  # noqa: ANN202 - a function of arrays
+def _of_the_graph(arm: kd.Dynamics, name: str):
     """A program as the contract derives it for any mechanism."""
     equations = arm._functions.equations
 

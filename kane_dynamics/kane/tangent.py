@@ -37,7 +37,7 @@ def product(graph: Graph, A: Sequence[Sequence[Expr]], B: Sequence[Sequence[Expr
 def displacement_rates(
     graph: Graph, rates: Sequence[Expr], q: Sequence[Expr], u: Sequence[Expr]
 ) -> Rows:
-    """How displacements change a motion's neighbour: coefficients of d in its rate, less change of u.
+    """Coefficients of displacements from a motion in their own rates: a row a rate.
 
     A neighbour of the motion q(t) is q + T d, where T are the `displacements`. That its rates are
     T u, too, gives T d' = (dT u/dq T - T') d + T du: solved for d' by least squares, for which it
