@@ -52,6 +52,7 @@ class TreeEquations(Equations):
         "momentum": Form(("q", "u"), (6,)),
         "pose": Form(("q",), (4, 4), 1),
         "jacobian": Form(("q",), (6, "u"), 1),
+        "drift": Form(("q", "u"), (6,), 1),
         "wrench_forces": Form(("q", "wrenches"), ("u",), None),
     }
 
@@ -201,6 +202,11 @@ class TreeEquations(Equations):
         """Partial velocities of a link."""
         (frame,) = self._frames(given)
         return links.jacobian(given.graph, self.framed, frame, given["q"], self.tree.nu)
+
+    def drift(self, given: Given) -> list[Expr]:
+        """Acceleration and angular acceleration of a link while no speed changes."""
+        (frame,) = self._frames(given)
+        return links.drift(given.graph, self.framed, frame, given["q"], given["u"])
 
     def wrench_forces(self, given: Given) -> list[Expr]:
         """Generalized active forces of wrenches on links, in the order of their names."""
