@@ -127,8 +127,11 @@ class Analysis:
         (('j', 'j.speed'), array([[ 0.,  1.],
                [-4.,  0.]]))
         """
+        # Imported here: what only computes torques does without.
+        from kane_dynamics.simulation.motion import Motion
+
         functions, late = self._functions, self.parameters
-        if hasattr(q, "other_forces"):  # a Motion
+        if isinstance(q, Motion):
             functions = functions.smooth
             q, u, tau = q.q, q.u, q.tau + q.other_forces
         if u is None or tau is None:
@@ -137,7 +140,7 @@ class Analysis:
         found = _three(functions.function("forward_dynamics_derivatives")(q, u, tau, *late))
         rates = functions.function("displacement_rates")(q, u, *late)
         rates = np.broadcast_to(rates, found[0].shape)
-        return second_order(rates, *found, functions.equations.speed_names)
+        return second_order(rates, found, functions.equations.speed_names)
 
     def equilibrium(self, guess: ArrayLike, tau: ArrayLike | None = None) -> Array:
         """Coordinates (nq,) near a guess at which the robot stays at rest.

@@ -123,11 +123,7 @@ class Linearization:
 
 
 def second_order(
-    displacement_rates: Array,
-    by_displacement: Array,
-    by_speed: Array,
-    by_force: Array,
-    names: Sequence[str],
+    displacement_rates: Array, accelerations: Sequence[Array], names: Sequence[str]
 ) -> Linearization:
     """From derivatives of accelerations by displacements, speeds and forces, (n, n) or (N, n, n).
 
@@ -138,6 +134,7 @@ def second_order(
     names : sequence of str
         Of the speeds.
     """
+    by_displacement, by_speed, by_force = accelerations
     ones = np.broadcast_to(np.eye(by_speed.shape[-1]), by_speed.shape)
     upper = np.concatenate([displacement_rates, ones], axis=-1)
     lower = np.concatenate([by_displacement, by_speed], axis=-1)
