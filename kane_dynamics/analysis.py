@@ -13,6 +13,8 @@ from kane_dynamics.arrays import Array
 from kane_dynamics.codegen.arguments import prepare
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.linearize import Linearization, equilibrium, second_order
+from kane_dynamics.kane.speeds import ReducedSpeeds
+from kane_dynamics.kane.tree.equations import TreeEquations
 from kane_dynamics.operational import OperationalSpace, checked_rows, operational_space
 from kane_dynamics.quantities import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
 from kane_dynamics.symbolic.program import Input, Signature
@@ -132,15 +134,15 @@ class Analysis:
 
         functions, late = self._functions, self.parameters
         if isinstance(q, Motion):
-            functions = functions.smooth
-            q, u, tau = q.q, q.u, q.tau + q.other_forces
+            functions, motion = functions.smooth, q
+            q, u, tau = motion.q, motion.u, motion.tau + motion.other_forces
         if u is None or tau is None:
             missing = "u" if u is None else "tau"
             raise ArgumentError(f"linearize misses {missing}: a state is q, u and tau")
         found = _three(functions.function("forward_dynamics_derivatives")(q, u, tau, *late))
         rates = functions.function("displacement_rates")(q, u, *late)
         rates = np.broadcast_to(rates, found[0].shape)
-        return second_order(rates, found, functions.equations.speed_names)
+        return second_order(rates, list(found), functions.equations.speed_names)
 
     def equilibrium(self, guess: ArrayLike, tau: ArrayLike | None = None) -> Array:
         """Coordinates (nq,) near a guess at which the robot stays at rest.
@@ -223,6 +225,29 @@ class Analysis:
             if error is not None:
                 raise error
         return operational_space(jacobian, M, bias, gravity, drift)
+
+    def reduced_speeds(self) -> ReducedSpeeds:
+        """Combinations of the speeds for which more partial velocities are zero.
+
+        By the column reduction of Maher and Samak. Inertia that is given at run time counts as
+        none in the operations; partial velocities do not depend on it.
+
+        Examples
+        --------
+        >>> import kane_dynamics as kd
+        >>> arm = kd.load('''<robot name="r"><link name="base"/><link name="a"/><link name="b"/>
+        ... <joint name="one" type="continuous"><parent link="base"/><child link="a"/>
+        ... <axis xyz="0 0 1"/></joint><joint name="two" type="continuous"><parent link="a"/>
+        ... <child link="b"/><origin xyz="1 0 0"/><axis xyz="0 0 1"/></joint></robot>''')
+        >>> found = arm.reduced_speeds()
+        >>> found.speeds
+        {'one*': {'one': 1.0}, 'two*': {'one': 1.0, 'two': 1.0}}
+        >>> found.vanished
+        (Vanished(body='b', kind='angular velocity', speed='one'),)
+        """
+        equations = self._functions.equations
+        assert isinstance(equations, TreeEquations)
+        return equations.reduced_speeds()
 
     _inverse_dynamics_derivatives = on_demand("inverse_dynamics_derivatives")
     _forward_dynamics_derivatives = on_demand("forward_dynamics_derivatives")

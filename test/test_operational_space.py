@@ -93,7 +93,7 @@ def test_a_stretched_arm_is_damped_and_says_so() -> None:
     assert "damped" in hand.message
     torques = hand.torques(np.ones(6))
     assert np.isfinite(torques).all()
-    bent = stretched + [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+    bent = stretched + np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
     both = arm.operational_space("wrist_3_link", np.array([stretched, bent]), np.zeros(6), range(6))
     assert both.damped.tolist() == [True, False]
     assert "in 1 states" in both.message

@@ -11,6 +11,7 @@ import numpy as np
 
 from kane_dynamics.arrays import Array
 from kane_dynamics.kane.equations import Conserved, Equations, Form, Given, printable
+from kane_dynamics.kane.speeds import ReducedSpeeds
 from kane_dynamics.kane.tree import (
     derivatives,
     forward,
@@ -20,6 +21,7 @@ from kane_dynamics.kane.tree import (
     links,
     mass,
     momentum,
+    speeds,
 )
 from kane_dynamics.kane.tree.derivatives import Derivatives
 from kane_dynamics.kane.tree.frames import FramedBody, framed
@@ -235,6 +237,10 @@ class TreeEquations(Equations):
         return tuple(felt)
 
     # ------------------------------------------------------------------- what a tree also knows
+    def reduced_speeds(self) -> ReducedSpeeds:
+        """Speeds that make partial velocities vanish; late inertia is taken as none."""
+        return speeds.reduced_speeds(self.tree, self.framed, self.gravity_vector, self.speed_names)
+
     @property
     def units(self) -> frozenset[str]:
         kinds = {body.kind for body in self.tree.bodies}
