@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "loading": ENGINE | {"dynamics"},
     "simulation": ENGINE - {"robot"} | {"python_process"},
     "ros": ENGINE | {"dynamics", "loading", "python_process", "simulation"},
-    "__init__": ENGINE | {"dynamics", "loading", "quantities", "simulation"},
+    "__init__": ENGINE | {"dynamics", "loading", "operational", "quantities", "simulation"},
 }
 
 

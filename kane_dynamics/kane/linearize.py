@@ -2,7 +2,7 @@
 
 With x the deviations of coordinates and speeds, and w those of the inputs, x' = A x + B w. The
 matrices come from equations that were formed in full and differentiated then: to linearize first,
-while velocities are formed, loses terms (handbook, section 6.5.1).
+while velocities are formed, loses terms (Buffinton, section 6.5.1).
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Velocities and angular velocities of all bodies are A s, with the partial velocities in the columns
 of A. Multiples of a column are taken from columns before it, from the last column to the first,
 where that leaves more of them zero. Then A = B T, with the new speeds T s and fewer partial
-velocities in B (003, eqs. 7 to 9). Multiples are constants: what vanishes does so in every
-configuration, and the new speeds are as good as the old ones everywhere.
+velocities in B (Maher and Samak 2000, eqs. 7 to 9). Multiples are constants: what vanishes does so
+in every configuration, and the new speeds are as good as the old ones everywhere.
 """
 
 from __future__ import annotations
@@ -164,10 +164,9 @@ def _multiple(
     groups = [list(pivot)], [list(target)]
     is_zero, was_zero = (_zeros(values, rows, each, smallest)[:, 0] for each in groups)
     best, most = None, int(was_zero.sum())
-    for b in np.flatnonzero(~is_zero & ~was_zero):
-        left, right = (
-            np.concatenate(values[:, rows[b]][:, :, list(each)]) for each in (pivot, target)
-        )
+    for b in np.flatnonzero(~is_zero & ~was_zero).tolist():
+        block = values[:, list(rows[b])]
+        left, right = (np.concatenate(block[:, :, list(each)]) for each in (pivot, target))
         k = np.linalg.lstsq(left, right, rcond=None)[0]
         k = np.where(np.abs(k - np.round(k)) < ZERO, np.round(k), k) + 0.0
         if np.abs(left @ k - right).max() > smallest[b]:
