@@ -77,6 +77,29 @@ def test_a_neighbour_of_a_floating_robots_motion_moves_as_the_linear_equations_s
     assert np.abs(found - expected).max() < 2e-3 * change
 
 
+HUB = """<robot name="hub"><link name="base"/>
+<link name="wheel"><inertial><mass value="1"/>
+<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+<link name="bead"><inertial><mass value="2"/>
+<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+<joint name="spin" type="continuous"><parent link="base"/><child link="wheel"/>
+<axis xyz="0 0 1"/></joint>
+<joint name="slide" type="prismatic"><parent link="wheel"/><child link="bead"/>
+<axis xyz="1 0 0"/><limit effort="1" velocity="1"/></joint></robot>"""
+
+
+def test_a_bead_on_a_spinning_hub_feels_a_softer_spring() -> None:
+    """Omega² = k / m - spin². Who drops products of small quantities before differentiating,
+    the centripetal acceleration of the displaced bead among them, finds k / m."""
+    arm = kd.load(HUB, backend="numpy")
+    mass, stiffness, spin, rest = 2.0, 50.0, 3.0, 0.4
+    tau = [0.0, -mass * spin**2 * rest]  # what the spring gives where the bead stays
+    linear = arm.linearize([0.2, rest], [spin, 0.0], tau).of(["slide", "slide.speed"], ["slide"])
+    closed = linear.A + linear.B @ np.array([[-stiffness, 0.0]])
+    frequency = np.abs(np.linalg.eigvals(closed).imag).max()
+    assert frequency == pytest.approx(np.sqrt(stiffness / mass - spin**2))
+
+
 def test_the_displacements_of_a_floating_base_turn_with_it() -> None:
     arm = FLOATING.load()
     u = random_states(arm, 1).u[0]

@@ -131,6 +131,24 @@ def test_a_batch_is_its_states_one_by_one() -> None:
         np.testing.assert_allclose(torques[k], expected, atol=1e-8)
 
 
+def test_a_payload_is_felt_at_the_link_in_linear_equations_and_in_equilibrium() -> None:
+    path, inertia = robot_path("ur5_robot"), ((0.02, 0, 0), (0, 0.03, 0), (0, 0, 0.04))
+    arm = load(path, payload="wrist_3_link")
+    arm.set_payload("wrist_3_link", 3.0, (0.0, 0.1, 0.2), inertia)
+    read = kd.read_urdf(path)
+    carried = kd.Inertia(3.0, (0.0, 0.1, 0.2), inertia)
+    tool = kd.Link("tool", carried), kd.Joint("grip", "fixed", "wrist_3_link", "tool")
+    fixed = load(kd.Robot("with tool", (*read.links, tool[0]), (*read.joints, tool[1])))
+    q, u = np.array([0.1, -0.9, 0.7, 0.4, 0.9, 0.2]), np.full(6, 0.3)
+    ours, expected = (each.operational_space("wrist_3_link", q, u) for each in (arm, fixed))
+    np.testing.assert_allclose(ours.inertia, expected.inertia, rtol=1e-9)
+    np.testing.assert_allclose(ours.bias, expected.bias, rtol=1e-9)
+    linear, known = (each.linearize(q, u, u) for each in (arm, fixed))
+    np.testing.assert_allclose(linear.A, known.A, atol=1e-8)
+    np.testing.assert_allclose(arm.equilibrium(q), fixed.equilibrium(q), atol=1e-7)
+    np.testing.assert_array_equal(arm.reduced_speeds().T, fixed.reduced_speeds().T)
+
+
 def test_bad_input_is_named() -> None:
     q, u = STATES.q[0], STATES.u[0]
     with pytest.raises(kd.ArgumentError, match="there is no link 'hand'"):
