@@ -1,40 +1,27 @@
 """The column reduction of Maher and Samak on their floating chain, and on robots."""
 
 import itertools
+import subprocess
+import sys
+from pathlib import Path
+from runpy import run_path
 
 import numpy as np
 import pytest
 from oracle import load, random_states, robot_path
 
 import kane_dynamics as kd
+from kane_dynamics.codegen import compile_program
 from kane_dynamics.kane.speeds import Vanished, column_reduction
 from kane_dynamics.kane.tree.singular import generic_configurations
 from kane_dynamics.kane.tree.speeds import torques_body_by_body, velocity_matrix
 from kane_dynamics.symbolic.evaluate import evaluate
 from kane_dynamics.symbolic.graph import Graph
+from kane_dynamics.symbolic.program import Input, Program, Signature
 
 
-def _chain() -> kd.Robot:
-    """Five bodies: a free one, then P, R, R, P, all axes parallel (a SCARA on a floating base)."""
-    random = np.random.default_rng(2000)
-    links, joints = [kd.Link("body1", _inertia(random))], []
-    for k, kind in enumerate(("prismatic", "revolute", "revolute", "prismatic"), 2):
-        links.append(kd.Link(f"body{k}", _inertia(random)))
-        offset = tuple(random.uniform(0.2, 0.5, 3))
-        joints.append(
-            kd.Joint(f"q{k}", kind, f"body{k - 1}", f"body{k}", translation=offset, axis=(0, 0, 1))
-        )
-    return kd.Robot("chain", tuple(links), tuple(joints))
-
-
-def _inertia(random: np.random.Generator) -> kd.Inertia:
-    points = random.normal(scale=0.2, size=(5, 3))
-    spread = points.T @ points
-    tensor = np.trace(spread) * np.eye(3) - spread
-    return kd.Inertia(2.0, tuple(random.uniform(-0.2, 0.2, 3)), tuple(map(tuple, tensor)))
-
-
-CHAIN = kd.load(_chain(), base="floating", backend="numpy")
+EXAMPLE = Path(__file__).parent.parent / "examples" / "floating_chain.py"
+CHAIN = kd.load(run_path(str(EXAMPLE))["chain"](), base="floating", backend="numpy")
 
 S1, S2, S3, S4, S5, S6 = [0, 1, 2], [3, 4, 5], [6], [7], [8], [9]
 GROUPS = [S1, S2, S3, S4, S5, S6]
@@ -140,6 +127,55 @@ def test_the_matrix_is_b_times_t_and_torques_are_the_same_in_both_sets_of_speeds
         given = {"q": at, "s": T @ u, "sdot": T @ udot}
         tau = arm.inverse_dynamics(at, u, udot)
         np.testing.assert_allclose(T.T @ np.array(evaluate(torques, given)), tau, atol=1e-8)
+
+
+def test_the_motion_of_the_chain_is_the_same_in_both_sets_of_speeds() -> None:
+    """Runge-Kutta on Kane's equations in the reduced speeds, formed from B, beside `simulate`."""
+    n, equations = CHAIN.dof, CHAIN._functions.equations
+    T = CHAIN.reduced_speeds().T
+    inputs = Input("q", CHAIN.nq), Input("s", n), Input("sdot", n)
+    declared = Signature("kane", inputs, (n,), (("q", 3),))
+
+    def make() -> Program:
+        graph, q, A, rows, points = reduced(CHAIN)
+        B = column_reduction(graph, A, rows, GROUPS, points).B
+        s, sdot = graph.inputs("s", n), graph.inputs("sdot", n)
+        gravity = equations.gravity_vector
+        outputs = torques_body_by_body(graph, equations.framed, gravity, q, B, T, s, sdot)
+        return Program(declared, tuple(outputs))
+
+    forces = compile_program("chain", make, declared, "numpy", cache=False)
+    rates = CHAIN._functions.function("coordinate_rates")
+    trials = np.vstack([np.zeros(n), np.eye(n)])
+
+    def slopes(q: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        q = q.copy()
+        q[3:7] /= np.linalg.norm(q[3:7])
+        rest, *columns = forces(q, s, trials)
+        sdot = np.linalg.solve(np.column_stack(columns) - rest[:, None], -rest)
+        return rates(q, np.linalg.solve(T, s)), sdot
+
+    start = random_states(CHAIN, 1, seed=3)
+    q, s, h = start.q[0], T @ start.u[0], 1e-3
+    motion = CHAIN.simulate(0.1, start.q[0], start.u[0], step=h)
+    for _ in range(100):
+        k1 = slopes(q, s)
+        k2 = slopes(q + h / 2 * k1[0], s + h / 2 * k1[1])
+        k3 = slopes(q + h / 2 * k2[0], s + h / 2 * k2[1])
+        k4 = slopes(q + h * k3[0], s + h * k3[1])
+        q, s = (
+            x + h / 6 * (a + 2 * b + 2 * c + d) for x, a, b, c, d in zip((q, s), k1, k2, k3, k4)
+        )
+    np.testing.assert_allclose(q, motion.q[-1], atol=1e-8)
+    np.testing.assert_allclose(np.linalg.solve(T, s), motion.u[-1], atol=1e-7)
+
+
+def test_the_example_prints_the_speeds_of_the_paper() -> None:
+    shown = subprocess.run(
+        [sys.executable, EXAMPLE], capture_output=True, text=True, check=True
+    ).stdout
+    assert "q4* = q3 + q4\nq5* = q2 + q5\n" in shown
+    assert "zero: velocity of body5 for q2*" in shown
 
 
 def test_parallel_axes_of_an_arm_give_the_sum_of_their_speeds() -> None:
