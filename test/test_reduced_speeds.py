@@ -19,7 +19,6 @@ from kane_dynamics.symbolic.evaluate import evaluate
 from kane_dynamics.symbolic.graph import Graph
 from kane_dynamics.symbolic.program import Input, Program, Signature
 
-
 EXAMPLE = Path(__file__).parent.parent / "examples" / "floating_chain.py"
 CHAIN = kd.load(run_path(str(EXAMPLE))["chain"](), base="floating", backend="numpy")
 
