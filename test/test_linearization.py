@@ -185,6 +185,18 @@ def test_a_ball_joint_finds_its_equilibrium_on_the_unit_sphere() -> None:
     np.testing.assert_allclose(arm.gravity(found), 0.0, atol=1e-9)
 
 
+def test_a_robot_that_nothing_holds_has_no_equilibrium() -> None:
+    arm = load(robot_path("solo12"), base="floating")
+    with pytest.raises(kd.ArgumentError, match=r"no equilibrium near the guess.*'base\.v"):
+        arm.equilibrium([0.0, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0, *np.zeros(12)])
+
+
+def test_a_torque_that_nothing_resists_leaves_no_equilibrium() -> None:
+    upright = kd.load(PENDULA.replace('xyz="0 1 0"', 'xyz="0 0 1"'), backend="numpy")
+    with pytest.raises(kd.ArgumentError, match=r"no equilibrium near the guess.*'a'"):
+        upright.equilibrium([0.0, 0.0], tau=[1.0, 0.0])
+
+
 def test_bad_input_is_named() -> None:
     arm = pendula()
     linear = arm.linearize([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])

@@ -194,7 +194,7 @@ def equilibrium(
         trial = moved(q, step)
         remains = unbalanced(trial)
         if np.linalg.norm(remains) < np.linalg.norm(left):
-            q, left, damping = trial, remains, max(0.1 * damping, 1e-15)
+            q, left, damping = trial, remains, max(0.1 * damping, 1e-12)
         elif np.abs(left).max() <= 1e3 * enough:
             return q  # rounding is all that is left
         else:
