@@ -69,6 +69,22 @@ def _forward_dynamics(arm: Arm) -> Pair:
     return _pair((arm.kane.forward_dynamics, q, u, tau), (pin.aba, *arm.pinocchio, q, u, tau))
 
 
+def _inverse_derivatives(arm: Arm) -> Pair:
+    (q,), (u,), (udot,), _ = arm.states(1)
+    ours = arm.kane.inverse_dynamics_derivatives, q, u, udot
+    return _pair(ours, (pin.computeRNEADerivatives, *arm.pinocchio, q, u, udot), _three)
+
+
+def _forward_derivatives(arm: Arm) -> Pair:
+    (q,), (u,), _, (tau,) = arm.states(1)
+    ours = arm.kane.forward_dynamics_derivatives, q, u, tau
+    return _pair(ours, (pin.computeABADerivatives, *arm.pinocchio, q, u, tau), _three)
+
+
+def _three(found: Sequence[np.ndarray]) -> list[np.ndarray]:
+    return [*found[:2], _symmetric(found[2])]
+
+
 # ---------------------------------------------------------------------------------------- batches
 
 
@@ -114,6 +130,20 @@ _KINDS: tuple[tuple[str, str, str, float | None, Callable[[Arm], Pair]], ...] = 
     ("gravity", "gravity torques", "pin.computeGeneralizedGravity", 0.45, _gravity),
     ("mass-matrix", "mass matrix", "pin.crba", None, _mass_matrix),
     ("forward-dynamics", "forward dynamics", "pin.aba", 0.35, _forward_dynamics),
+    (
+        "inverse-derivatives",
+        "derivatives of inverse dynamics",
+        "pin.computeRNEADerivatives",
+        0.50,
+        _inverse_derivatives,
+    ),
+    (
+        "forward-derivatives",
+        "derivatives of forward dynamics",
+        "pin.computeABADerivatives",
+        0.50,
+        _forward_derivatives,
+    ),
     ("batch-loop", _STATE, "loop over pin.rnea", 0.05, partial(_batch, peer=_loop)),
     ("batch-one-thread", _STATE, "pin.rneaInParallel, one thread", None, _ONE),
     ("batch-all-cores", _STATE, f"pin.rneaInParallel, {CORES} threads", None, _ALL),

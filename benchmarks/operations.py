@@ -9,8 +9,15 @@ from benchmarks.every_robot import robots
 from benchmarks.report import Table
 from benchmarks.robots import BUNDLED, PANDA, UR5
 
-FUNCTIONS = ("inverse_dynamics", "gravity", "mass_matrix", "forward_dynamics")
-ALL = (*FUNCTIONS, "bias", "energy", "momentum", "pose", "jacobian")
+FUNCTIONS = (
+    "inverse_dynamics",
+    "gravity",
+    "mass_matrix",
+    "forward_dynamics",
+    "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives",
+)
+ALL = (*FUNCTIONS[:4], "bias", "energy", "momentum", "pose", "jacobian")
 
 
 def table() -> Table:

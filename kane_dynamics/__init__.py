@@ -21,8 +21,17 @@ if TYPE_CHECKING:
         ModelError,
         SingularError,
     )
+    from kane_dynamics.kane.linearize import Linearization, Mode
+    from kane_dynamics.kane.speeds import ReducedSpeeds
     from kane_dynamics.loading import check, load
-    from kane_dynamics.quantities import Energy, JointLimits, Momentum
+    from kane_dynamics.operational import OperationalSpace
+    from kane_dynamics.quantities import (
+        Energy,
+        ForwardDynamicsDerivatives,
+        InverseDynamicsDerivatives,
+        JointLimits,
+        Momentum,
+    )
     from kane_dynamics.robot.check import Finding
     from kane_dynamics.robot.model import Inertia, Joint, Limits, Link, Mimic, Robot
     from kane_dynamics.robot.urdf import read_urdf
@@ -49,8 +58,17 @@ _HOMES = {
         "ModelError",
         "SingularError",
     ),
+    "kane_dynamics.kane.linearize": ("Linearization", "Mode"),
+    "kane_dynamics.kane.speeds": ("ReducedSpeeds",),
     "kane_dynamics.loading": ("check", "load"),
-    "kane_dynamics.quantities": ("Energy", "JointLimits", "Momentum"),
+    "kane_dynamics.operational": ("OperationalSpace",),
+    "kane_dynamics.quantities": (
+        "Energy",
+        "ForwardDynamicsDerivatives",
+        "InverseDynamicsDerivatives",
+        "JointLimits",
+        "Momentum",
+    ),
     "kane_dynamics.robot.check": ("Finding",),
     "kane_dynamics.robot.model": ("Inertia", "Joint", "Limits", "Link", "Mimic", "Robot"),
     "kane_dynamics.robot.urdf": ("read_urdf",),
@@ -76,19 +94,25 @@ __all__ = [
     "Dynamics",
     "Energy",
     "Finding",
+    "ForwardDynamicsDerivatives",
     "Inertia",
+    "InverseDynamicsDerivatives",
     "Joint",
     "JointLimits",
     "KaneDynamicsError",
     "Limits",
+    "Linearization",
     "Link",
     "Mimic",
+    "Mode",
     "ModelError",
     "Momentum",
     "Motion",
+    "OperationalSpace",
     "Operations",
     "PDControl",
     "Progress",
+    "ReducedSpeeds",
     "Robot",
     "SingularError",
     "TorqueHistory",

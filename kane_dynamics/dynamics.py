@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kane_dynamics.analysis import Analysis, on_demand
 from kane_dynamics.arrays import Array
 from kane_dynamics.codegen import Backend, CacheChoice
 from kane_dynamics.codegen.arguments import prepare
@@ -31,12 +32,7 @@ if TYPE_CHECKING:
 Wrenches = Mapping[str, ArrayLike]
 
 
-def _compiled(name: str) -> cached_property[Function]:
-    """A function of the robot, made when it is first used."""
-    return cached_property(lambda dynamics: dynamics._function(name))
-
-
-class Dynamics:
+class Dynamics(Analysis):
     """Equations of motion of a robot.
 
     Made by `kane_dynamics.load`. Every function takes one state ``(n,)`` or a batch ``(N, n)`` for
@@ -421,13 +417,13 @@ class Dynamics:
         """A function of what users give: late numbers, if there are any, are added to it."""
         return self._late.added_to(self._functions.function(name, *links), name, links)
 
-    _inverse_dynamics = _compiled("inverse_dynamics")
-    _gravity = _compiled("gravity")
-    _bias = _compiled("bias")
-    _mass_matrix = _compiled("mass_matrix")
-    _forward_dynamics = _compiled("forward_dynamics")
-    _energy = _compiled("energy")
-    _momentum = _compiled("momentum")
+    _inverse_dynamics = on_demand("inverse_dynamics")
+    _gravity = on_demand("gravity")
+    _bias = on_demand("bias")
+    _mass_matrix = on_demand("mass_matrix")
+    _forward_dynamics = on_demand("forward_dynamics")
+    _energy = on_demand("energy")
+    _momentum = on_demand("momentum")
 
 
 def _named(link: str | None) -> tuple[str, ...]:

@@ -28,3 +28,19 @@ class JointLimits(NamedTuple):
     upper: Array
     velocity: Array
     effort: Array
+
+
+class InverseDynamicsDerivatives(NamedTuple):
+    """Of torques by displacements, speeds and accelerations, (dof, dof) or (N, dof, dof)."""
+
+    dtau_dq: Array
+    dtau_du: Array
+    dtau_dudot: Array
+
+
+class ForwardDynamicsDerivatives(NamedTuple):
+    """Of accelerations by displacements, speeds and torques, (dof, dof) or (N, dof, dof)."""
+
+    dudot_dq: Array
+    dudot_du: Array
+    dudot_dtau: Array

@@ -56,6 +56,7 @@ class Twin:
         axis = np.array(joint.axis)
         kinds = {
             "ball": pin.JointModelSpherical,
+            "floating": pin.JointModelFreeFlyer,
             "screw": lambda: pin.JointModelHelicalUnaligned(axis, joint.pitch),
             "revolute": lambda: pin.JointModelRevoluteUnaligned(axis),
             "prismatic": lambda: pin.JointModelPrismaticUnaligned(axis),

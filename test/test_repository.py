@@ -32,11 +32,13 @@ MAY_IMPORT = {
     "late": {"arrays", "errors", "kane", "robot"},
     "python_process": set(),
     "quantities": {"arrays"},
-    "dynamics": ENGINE | {"late", "quantities", "simulation"},
+    "operational": {"arrays", "errors"},
+    "analysis": ENGINE | {"operational", "quantities", "simulation"},
+    "dynamics": ENGINE | {"analysis", "late", "quantities", "simulation"},
     "loading": ENGINE | {"dynamics"},
     "simulation": ENGINE - {"robot"} | {"python_process"},
     "ros": ENGINE | {"dynamics", "loading", "python_process", "simulation"},
-    "__init__": ENGINE | {"dynamics", "loading", "quantities", "simulation"},
+    "__init__": ENGINE | {"dynamics", "loading", "operational", "quantities", "simulation"},
 }
 
 

@@ -19,6 +19,9 @@ from kane_dynamics.kane.equations import Equations, program, signature
 from kane_dynamics.symbolic.program import Operations, Program, Signature
 from kane_dynamics.symbolic.sympy import sympy_equations
 
+ACCELERATING = frozenset({"forward_dynamics", "forward_dynamics_derivatives"})
+"""Programs that divide by inertia."""
+
 Function = Callable[..., Array]
 Asked = tuple[str, ...]
 """Name of a program, and what it is about."""
@@ -62,7 +65,7 @@ class Functions:
                 self.equations.check_about(each)
         asked = (name, *about)
         if asked not in self._functions:
-            refuse = self._refuse_singular() if name == "forward_dynamics" else None
+            refuse = self._refuse_singular(name) if name in ACCELERATING else None
             self._functions[asked] = self.made(*self._asked(name, about), refuse=refuse)
         return self._functions[asked]
 
@@ -124,18 +127,19 @@ class Functions:
     def _digest(self) -> str:
         return digest(self.equations.key)
 
-    def _refuse_singular(self) -> Refuse:
+    def _refuse_singular(self, name: str) -> Refuse:
         # With functions of its own: what refers to itself would wait for the garbage collector.
-        return partial(_refuse_singular, Functions(self.equations, self.backend, self.cache))
+        return partial(_refuse_singular, Functions(self.equations, self.backend, self.cache), name)
 
 
 def _refuse_singular(
-    functions: Functions, arrays: Sequence[Array], result: Array | float
+    functions: Functions, name: str, arrays: Sequence[Array], result: Array
 ) -> NoReturn:
     """Say what is in the way of a solution in the state that has none."""
     equations = functions.equations
-    declared = signature(equations, "forward_dynamics")
-    bad = int(np.flatnonzero(~np.isfinite(np.atleast_2d(result)).all(axis=1))[0])
+    declared = signature(equations, name)
+    states = np.reshape(result, (-1, declared.size))
+    bad = int(np.flatnonzero(~np.isfinite(states).all(axis=1))[0])
     given = {each.name: a[bad] if a.ndim == 2 else a for each, a in zip(declared.inputs, arrays)}
     needed = signature(equations, "mass_matrix").inputs
     M = functions.function("mass_matrix")(*(given[each.name] for each in needed))

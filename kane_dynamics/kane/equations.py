@@ -16,8 +16,10 @@ from typing import ClassVar, NamedTuple
 
 from kane_dynamics.arrays import Array
 from kane_dynamics.errors import ArgumentError, ModelError
+from kane_dynamics.kane import tangent
 from kane_dynamics.kane.linear import factorized, solved
 from kane_dynamics.names import unknown_name
+from kane_dynamics.symbolic.derivative import derivatives
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.numpy import python_source
 from kane_dynamics.symbolic.program import Input, Program, Signature
@@ -95,6 +97,9 @@ class Equations(ABC):
         "energy": Form(("q", "u"), (2,)),
         "losses": Form(("q", "u"), ("u",)),
         "generalized_momentum": Form(("q", "u"), ("u",)),
+        "inverse_dynamics_derivatives": Form(("q", "u", "udot"), (3, "u", "u")),
+        "forward_dynamics_derivatives": Form(("q", "u", "tau"), (3, "u", "u")),
+        "displacement_rates": Form(("q", "u"), ("u", "u")),
     }
 
     # ----------------------------------------------------------------------- what must be said
@@ -139,6 +144,34 @@ class Equations(ABC):
     def losses(self, given: Given) -> list[Expr]:
         """Generalized active forces within `bias` that have no potential, such as damping."""
         return [given.graph.zero] * len(self.speed_names)
+
+    # -------------------------------------------------------------------------- how that changes
+    def inverse_dynamics_derivatives(self, given: Given) -> list[Expr]:
+        """Of the generalized forces by displacements, speeds and accelerations: three matrices.
+
+        Displacements are those of `kane_dynamics.kane.tangent`.
+        """
+        tau = self.inverse_dynamics(given)
+        return [*self._derivatives(given, tau), *self.mass_matrix(given)]
+
+    def forward_dynamics_derivatives(self, given: Given) -> list[Expr]:
+        """Of udot by displacements, speeds and generalized forces: three matrices."""
+        graph, udot = given.graph, self.forward_dynamics(given)
+        by_tau = derivatives(graph, udot, given["tau"])
+        return [*self._derivatives(given, udot), *(each for row in by_tau for each in row)]
+
+    def displacement_rates(self, given: Given) -> list[Expr]:
+        """Coefficients of displacements from a motion in their own rates."""
+        rates = self.coordinate_rates(given)
+        rows = tangent.displacement_rates(given.graph, rates, given["q"], given["u"])
+        return [element for row in rows for element in row]
+
+    def _derivatives(self, given: Given, outputs: Sequence[Expr]) -> list[Expr]:
+        """By displacements and by speeds, matrices row by row."""
+        graph, u = given.graph, given["u"]
+        displaced = tangent.displacements(graph, self.coordinate_rates(given), u)
+        by_q = tangent.along(graph, outputs, given["q"], displaced)
+        return [each for row in (*by_q, *derivatives(graph, outputs, u)) for each in row]
 
     # --------------------------------------------------------------- what a mechanism may know
     @property

@@ -65,6 +65,31 @@ class Matrix(NamedTuple):
     def __matmul__(self, v: Vector) -> Vector:
         return Vector(self.x.dot(v), self.y.dot(v), self.z.dot(v))
 
+    def turned(self, cos: Expr, sin: Expr) -> Matrix:
+        """Seen from a frame that the own one is turned against about z.
+
+        The trace and the skew part of the block across z do not change; what does takes four
+        products.
+        """
+        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = self
+        mixed = sin * (xx - yy) + cos * (xy + yx)
+        shift, along = sin * mixed, cos * mixed
+        xz, yz = cos * xz - sin * yz, sin * xz + cos * yz
+        zx, zy = cos * zx - sin * zy, sin * zx + cos * zy
+        return Matrix(
+            Vector(xx - shift, along - yx, xz),
+            Vector(along - xy, yy + shift, yz),
+            Vector(zx, zy, zz),
+        )
+
+    def tilted(self, cos: Expr, sin: Expr) -> Matrix:
+        """Likewise about x: the same with the axes renamed."""
+        return self._renamed(1, 2, 0).turned(cos, sin)._renamed(2, 0, 1)
+
+    def _renamed(self, i: int, j: int, k: int) -> Matrix:
+        rows = (Vector(self[n][i], self[n][j], self[n][k]) for n in (i, j, k))
+        return Matrix(*rows)
+
     @property
     def transposed(self) -> Matrix:
         return Matrix(*(Vector(*column) for column in zip(*self)))

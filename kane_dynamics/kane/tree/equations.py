@@ -11,7 +11,19 @@ import numpy as np
 
 from kane_dynamics.arrays import Array
 from kane_dynamics.kane.equations import Conserved, Equations, Form, Given, printable
-from kane_dynamics.kane.tree import forward, gravity, inverse, links, mass, momentum
+from kane_dynamics.kane.speeds import ReducedSpeeds
+from kane_dynamics.kane.tree import (
+    derivatives,
+    forward,
+    forward_derivatives,
+    gravity,
+    inverse,
+    links,
+    mass,
+    momentum,
+    speeds,
+)
+from kane_dynamics.kane.tree.derivatives import Derivatives
 from kane_dynamics.kane.tree.frames import FramedBody, framed
 from kane_dynamics.kane.tree.joints import coordinate_rates
 from kane_dynamics.kane.tree.late import Parameters, with_late_numbers
@@ -42,6 +54,7 @@ class TreeEquations(Equations):
         "momentum": Form(("q", "u"), (6,)),
         "pose": Form(("q",), (4, 4), 1),
         "jacobian": Form(("q",), (6, "u"), 1),
+        "drift": Form(("q", "u"), (6,), 1),
         "wrench_forces": Form(("q", "wrenches"), ("u",), None),
     }
 
@@ -138,6 +151,35 @@ class TreeEquations(Equations):
             self.late.trials() if self.parameters else [[]],
         )
 
+    def inverse_dynamics_derivatives(self, given: Given) -> list[Expr]:
+        found = derivatives.inverse_dynamics_derivatives(
+            given.graph,
+            self._settled(self.grouped, given),
+            self.gravity_vector,
+            given["q"],
+            given["u"],
+            given["udot"],
+        )
+        for r, damping in enumerate(self._damping):
+            found.by_u[r][r] = found.by_u[r][r] + damping
+        return _flat(found)
+
+    def forward_dynamics_derivatives(self, given: Given) -> list[Expr]:
+        drag = self._with_friction([given.graph.zero] * self.tree.nu, given)
+        found = forward_derivatives.forward_dynamics_derivatives(
+            given.graph,
+            self.tree,
+            self._settled(self.grouped, given),
+            self._settled(self.balanced, given),
+            self.gravity_vector,
+            given["q"],
+            given["u"],
+            [torque - each for torque, each in zip(given["tau"], drag)],
+            self._damping,
+            self.late.trials() if self.parameters else [[]],
+        )
+        return _flat(found)
+
     def energy(self, given: Given) -> list[Expr]:
         q, u = given["q"], given["u"]
         grouped, whole = (self._settled(each, given) for each in (self.grouped, self.framed))
@@ -163,6 +205,11 @@ class TreeEquations(Equations):
         (frame,) = self._frames(given)
         return links.jacobian(given.graph, self.framed, frame, given["q"], self.tree.nu)
 
+    def drift(self, given: Given) -> list[Expr]:
+        """Acceleration and angular acceleration of a link while no speed changes."""
+        (frame,) = self._frames(given)
+        return links.drift(given.graph, self.framed, frame, given["q"], given["u"])
+
     def wrench_forces(self, given: Given) -> list[Expr]:
         """Generalized active forces of wrenches on links, in the order of their names."""
         frames, flat = self._frames(given), given["wrenches"]
@@ -181,7 +228,19 @@ class TreeEquations(Equations):
             torques[body.speed] = torques[body.speed] + body.multiplier * drag
         return torques
 
+    @cached_property
+    def _damping(self) -> tuple[float, ...]:
+        """Viscous friction felt by each speed, per unit of it."""
+        felt = [0.0] * self.tree.nu
+        for body in self.tree.bodies:
+            felt[body.speed] += body.multiplier**2 * body.damping
+        return tuple(felt)
+
     # ------------------------------------------------------------------- what a tree also knows
+    def reduced_speeds(self) -> ReducedSpeeds:
+        """Speeds that make partial velocities vanish; late inertia is taken as none."""
+        return speeds.reduced_speeds(self.tree, self.framed, self.gravity_vector, self.speed_names)
+
     @property
     def units(self) -> frozenset[str]:
         kinds = {body.kind for body in self.tree.bodies}
@@ -226,6 +285,10 @@ class TreeEquations(Equations):
             if turns_or_slides and not shared and not forced[body.speed] and _is_free(body, g):
                 name = f"momentum of joint '{tree.speed_names[body.speed]}'"
                 yield Conserved(name, "generalized_momentum", body.speed)
+
+
+def _flat(found: Derivatives) -> list[Expr]:
+    return [element for matrix in found for row in matrix for element in row]
 
 
 def _conserved_of_whole(gravity: Array) -> Iterator[Conserved]:

@@ -7,8 +7,9 @@ M = Lᵀ D L, which leaves every zero of M that the branching of the tree has pu
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
-from kane_dynamics.kane.linear import factorized, solved
+from kane_dynamics.kane.linear import Factorization, factorized, solved
 from kane_dynamics.kane.tree.inverse import torques_of
 from kane_dynamics.kane.tree.steady import Steady
 from kane_dynamics.robot.tree import Tree
@@ -38,25 +39,33 @@ def pivots(steady: Steady, M: Sequence[Sequence[Expr]]) -> list[Expr]:
     return [pivot for _, pivot in sorted(zip(order, found), key=lambda pair: pair[0])]
 
 
-def accelerations(
-    steady: Steady, M: Sequence[Sequence[Expr]], tau: Sequence[Expr], doubtful: Collection[int]
-) -> list[Expr]:
-    """udot; the speeds are eliminated from the tips inward.
+@dataclass(frozen=True)
+class Eliminated:
+    """The mass matrix with all speeds eliminated, from the tips inward."""
 
-    Parameters
-    ----------
-    M : sequence of sequence of Expr
-        The mass matrix.
-    tau : sequence of Expr
-        Torques and forces of the joints, less friction.
-    doubtful : collection of int
-        Speeds whose pivots may vanish.
-    """
-    graph, order = steady.graph, steady.order
-    needed = torques_of(graph, steady.bodies, steady.joints, steady.motions, len(order))
+    order: Sequence[int]
+    factors: Factorization
+
+    def solved(self, right: Sequence[Expr]) -> list[Expr]:
+        """x in M x = right; all in the order of speeds."""
+        graph = right[0].graph
+        found = solved(graph, self.factors, [right[r] for r in self.order])
+        return [x for _, x in sorted(zip(self.order, found), key=lambda pair: pair[0])]
+
+
+def eliminated(
+    steady: Steady, M: Sequence[Sequence[Expr]], doubtful: Collection[int]
+) -> Eliminated:
+    """The mass matrix M ready to be solved with; `doubtful` are speeds whose pivots may vanish."""
+    order = steady.order
     ordered = [[M[r][s] for s in order] for r in order]
-    factors = factorized(graph, ordered, [k for k, r in enumerate(order) if r in doubtful])
-    udot = list(steady.udot)
-    for r, change in zip(order, solved(graph, factors, [tau[r] - needed[r] for r in order])):
-        udot[r] = udot[r] + change
-    return udot
+    places = [k for k, r in enumerate(order) if r in doubtful]
+    return Eliminated(order, factorized(steady.graph, ordered, places))
+
+
+def accelerations(steady: Steady, mass: Eliminated, tau: Sequence[Expr]) -> list[Expr]:
+    """udot, for torques and forces tau of the joints, less friction."""
+    bodies, joints, motions = steady.bodies, steady.joints, steady.motions
+    needed = torques_of(steady.graph, bodies, joints, motions, len(tau))
+    changes = mass.solved([torque - each for torque, each in zip(tau, needed)])
+    return [udot + change for udot, change in zip(steady.udot, changes)]

@@ -47,7 +47,9 @@ def forward_dynamics(
         felt = [whole[r][r] for r in range(len(u))]
         pivots = factorization.pivots(start, whole)
         doubtful = doubtful_pivots(tree, start.order, pivots, felt, trials)
-        return factorization.accelerations(start, whole, tau, doubtful)
+        return factorization.accelerations(
+            start, factorization.eliminated(start, whole, doubtful), tau
+        )
     udot, pivots = order_n.accelerations(start, tau, {})
     M = None
     # With many joints in a row it is known beforehand that the mass matrix takes more.
@@ -59,5 +61,6 @@ def forward_dynamics(
         udot, _ = order_n.accelerations(start, tau, {r: felt[r] for r in doubtful})
     if M is None:
         return udot
-    factored = factorization.accelerations(start, M, tau, doubtful)
+    mass = factorization.eliminated(start, M, doubtful)
+    factored = factorization.accelerations(start, mass, tau)
     return min(factored, udot, key=lambda outputs: operations(outputs).total)

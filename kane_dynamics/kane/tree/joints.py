@@ -118,6 +118,28 @@ class Joint(ABC):
         """Moments of mass about the outboard origin, in directions of the inboard frame."""
         return moments.seen_through(self.inward)
 
+    def matrix_inward(self, D: Matrix) -> Matrix:
+        """A matrix that gives vectors for vectors of the outboard frame, for the inboard frame."""
+        half = Matrix(*(self.inward(row) for row in D)).transposed
+        return Matrix(*(self.inward(column) for column in half)).transposed
+
+    def carried(
+        self, inboard: Motion, v: Vector, own: Motion, own_v: Vector
+    ) -> tuple[Motion, Vector]:
+        """Motion of the inboard body, and its velocity, at the outboard origin in that frame.
+
+        Parameters
+        ----------
+        inboard, own : Motion
+            Of the inboard and of the outboard body.
+        v, own_v : Vector
+            Velocities of their origins.
+        """
+        omega, alpha = self.outward(inboard.omega), self.outward(inboard.alpha)
+        a = self.outward(inboard.a + inboard.U @ self.position)
+        v = self.outward(v + inboard.omega.cross(self.position))
+        return Motion(omega, alpha, acceleration_matrix(omega, alpha), a), v
+
     def axes(self, x: Vector, y: Vector, z: Vector) -> tuple[Vector, Vector, Vector]:
         """Axes of the outboard frame somewhere else, from those of the inboard frame there."""
         columns = (self.inward(unit) for unit in units(self.position.x.graph))
@@ -185,6 +207,16 @@ class Turn(Joint):
         turned = moments.turned(self.angle.cos, self.angle.sin)
         return turned.tilted(*self.twist).turned(*self.swing)
 
+    def matrix_inward(self, D: Matrix) -> Matrix:
+        turned = D.turned(self.angle.cos, self.angle.sin)
+        return turned.tilted(*self.twist).turned(*self.swing)
+
+    def carried(
+        self, inboard: Motion, v: Vector, own: Motion, own_v: Vector
+    ) -> tuple[Motion, Vector]:
+        """Along the axis, and that is all that is asked for, both bodies move alike."""
+        return own, own_v
+
     def axes(self, x: Vector, y: Vector, z: Vector) -> tuple[Vector, Vector, Vector]:
         """The first two only turn in the plane across the axis."""
         columns = (self.from_axis(unit) for unit in units(self.position.x.graph))
@@ -212,6 +244,12 @@ class Screw(Turn):
         vdot, _ = self._added(udot)
         a = state.a + vdot + 2.0 * state.omega.cross(v)
         return Motion(state.omega, state.alpha, state.U, a, state.series)
+
+    def carried(
+        self, inboard: Motion, v: Vector, own: Motion, own_v: Vector
+    ) -> tuple[Motion, Vector]:
+        """Here the outboard origin moves along the axis."""
+        return Joint.carried(self, inboard, v, own, own_v)
 
 
 @dataclass(frozen=True)
@@ -244,6 +282,15 @@ class Slide(Joint):
 
     def moments_inward(self, moments: Moments) -> Moments:
         return moments
+
+    def matrix_inward(self, D: Matrix) -> Matrix:
+        return D
+
+    def carried(
+        self, inboard: Motion, v: Vector, own: Motion, own_v: Vector
+    ) -> tuple[Motion, Vector]:
+        """Both bodies turn alike, and that is all that is asked for."""
+        return own, own_v
 
 
 @dataclass(frozen=True)

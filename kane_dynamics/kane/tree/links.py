@@ -9,6 +9,8 @@ import numpy as np
 
 from kane_dynamics.kane.tree.frames import FramedBody
 from kane_dynamics.kane.tree.joints import Joint, joints_of, units
+from kane_dynamics.kane.tree.motion import Motion
+from kane_dynamics.kane.tree.motion import ground as ground_under
 from kane_dynamics.robot.tree import Frame
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.vector import Matrix, Vector, vector
@@ -90,6 +92,24 @@ def jacobian(
             columns[joint.speed + k] = (before[0] + velocity, before[1] + turning)
         at = bodies[at].parent
     return [column[part][k] for part in (0, 1) for k in range(3) for column in columns]
+
+
+def drift(
+    graph: Graph, bodies: Sequence[FramedBody], frame: Frame, q: Sequence[Expr], u: Sequence[Expr]
+) -> list[Expr]:
+    """Acceleration of a link's origin and its angular acceleration while no speed changes."""
+    none = Vector(graph.zero, graph.zero, graph.zero)
+    if frame.body < 0:
+        return [*none, *none]
+    _, placed, joints = placements(graph, bodies, q)
+    resting = [graph.zero] * len(u)
+    motions: list[Motion] = []
+    for i, (body, joint) in enumerate(zip(bodies, joints)):
+        inboard = motions[body.parent] if body.parent >= 0 else ground_under(graph, none)
+        motions.append(joint.motion(i, inboard, u, resting, passes_alpha=True))
+    body, own, motion = bodies[frame.body], placed[frame.body], motions[frame.body]
+    r = vector(graph, body.orientation.T @ (np.array(frame.translation) - body.origin))
+    return [*own.direction(motion.a + motion.U @ r), *own.direction(motion.alpha)]
 
 
 def wrench_forces(

@@ -43,7 +43,7 @@ def doubtful_pivots(
     SingularError
         If a pivot is zero in every configuration.
     """
-    configurations = (*itertools.islice(_generic(tree), 3), *_right_angles(tree))
+    configurations = (*itertools.islice(generic_configurations(tree), 3), *_right_angles(tree))
     points = ({"q": q, "parameters": each} for each in trials for q in configurations)
     ratios = [
         [pivot / whole if whole > 0 else 0.0 for pivot, whole in zip(values, values[len(order) :])]
@@ -55,7 +55,7 @@ def doubtful_pivots(
     return {speed for row in ratios[3:] for speed in order if not row[speed] > DOUBTFUL}
 
 
-def _generic(tree: Tree) -> Iterator[list[float]]:
+def generic_configurations(tree: Tree) -> Iterator[list[float]]:
     """Configurations without any symmetry, the same every time."""
     for seed in itertools.count():
         q = [((37 * seed + 17 * k + 11) % 29) / 9.0 - 1.4 for k in range(tree.nq)]
@@ -70,7 +70,7 @@ def _generic(tree: Tree) -> Iterator[list[float]]:
 def _right_angles(tree: Tree) -> Iterator[list[float]]:
     """Configurations in which links are stretched out or folded: joints at multiples of pi / 2."""
     joints = [b.coordinate for b in tree.bodies if b.kind == "revolute"]
-    for seed, q in enumerate(itertools.islice(_generic(tree), 8)):
+    for seed, q in enumerate(itertools.islice(generic_configurations(tree), 8)):
         for k, coordinate in enumerate(joints):
             q[coordinate] = math.pi / 2 * (((seed * (k + 1) * 5) // 3) % 4)
         yield q
