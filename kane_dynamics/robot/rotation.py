@@ -46,6 +46,21 @@ def unit(a: Vector) -> Vector:
     return (x / length + 0.0, y / length + 0.0, z / length + 0.0)
 
 
+def sizes(a: Vector) -> Vector:
+    """Return the magnitudes of the components."""
+    return (abs(a[0]), abs(a[1]), abs(a[2]))
+
+
+def reach(a: Matrix) -> Matrix:
+    """Return ones where a rotation is not zero.
+
+    Its elements are sums of terms that are no larger than one, and exactly zero only where all of
+    these are: anything else may be what rounding has left.
+    """
+    x, y, z = ((float(r[0] != 0.0), float(r[1] != 0.0), float(r[2] != 0.0)) for r in a)
+    return (x, y, z)
+
+
 def transpose(a: Matrix) -> Matrix:
     """Return the transpose, which is the inverse of a rotation."""
     return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from kane_dynamics.errors import ArgumentError, ModelError
 from kane_dynamics.robot.body import GROUND, STANDING, Body, Frame, Tree
@@ -18,8 +19,10 @@ from kane_dynamics.robot.rotation import (
     change_basis,
     multiply,
     plane_axes,
+    reach,
     rotate,
     scale,
+    sizes,
 )
 from kane_dynamics.robot.structure import root_link
 
@@ -127,7 +130,14 @@ def with_late(
     if not own and not attached:
         return tree
     bare = [
-        replace(body, mass=0.0, first_moment=ZERO, second_moment=(ZERO, ZERO, ZERO))
+        replace(
+            body,
+            mass=0.0,
+            first_moment=ZERO,
+            second_moment=(ZERO, ZERO, ZERO),
+            first_size=ZERO,
+            second_size=(ZERO, ZERO, ZERO),
+        )
         for body in tree.bodies
     ]
     known = [link for link in robot.links if link.name not in own]
@@ -199,8 +209,8 @@ class _Builder:
             joint = pending.pop()
             inboard = self.frames[joint.parent]
             rotation = multiply(inboard.rotation, joint.rotation)
-            translation = add(inboard.translation, rotate(inboard.rotation, joint.translation))
-            at = Frame(inboard.body, rotation, translation)
+            at = _moved(inboard, joint.translation)
+            at = replace(at, rotation=rotation)
             law = self.laws[joint.name]
             if law.master is None:
                 self.frames[joint.child] = _displaced(at, joint, law.offset)
@@ -247,11 +257,19 @@ def _displaced(at: Frame, joint: Joint, position: float) -> Frame:
     if position == 0.0:
         return at
     if joint.kind == "prismatic":
-        shift = rotate(at.rotation, scale(position, joint.axis))
-        return Frame(at.body, at.rotation, add(at.translation, shift))
+        return _moved(at, scale(position, joint.axis))
     turned = multiply(at.rotation, about_axis(joint.axis, position))
-    along = rotate(at.rotation, scale(joint.pitch * position, joint.axis))
-    return Frame(at.body, turned, add(at.translation, along))
+    return replace(_moved(at, scale(joint.pitch * position, joint.axis)), rotation=turned)
+
+
+def _moved(at: Frame, shift: Vector) -> Frame:
+    """Return the frame displaced by a vector given in its own axes."""
+    return Frame(
+        at.body,
+        at.rotation,
+        add(at.translation, rotate(at.rotation, shift)),
+        add(at.size, rotate(reach(at.rotation), sizes(shift))),
+    )
 
 
 def _with_inertias(
@@ -277,7 +295,24 @@ def _with_inertia(body: Body, inertia: Inertia, frame: Frame) -> Body:
         mass=body.mass + inertia.mass,
         first_moment=add(body.first_moment, first),
         second_moment=(x, y, z),
+        **_larger_sizes(body, inertia, frame),
     )
+
+
+def _larger_sizes(body: Body, inertia: Inertia, frame: Frame) -> dict[str, Any]:
+    """Return how large the terms are that add up to the moments, with those of one link more."""
+    center = add(frame.size, rotate(reach(frame.rotation), sizes(inertia.center)))
+    first = scale(abs(inertia.mass), center)
+    # a tensor was turned from other axes, perhaps: its zeros are zeros, the rest may be rounding
+    central = _central_second_moment(inertia.tensor)
+    largest = max(abs(element) for row in inertia.tensor for element in row)
+    x, y, z = (scale(largest, row) for row in reach(central))
+    second = change_basis(reach(frame.rotation), (x, y, z))
+    a, b, c = (
+        add(total, add(row, scale(component, first)))
+        for total, row, component in zip(body.second_size, second, center, strict=True)
+    )
+    return {"first_size": add(body.first_size, first), "second_size": (a, b, c)}
 
 
 def _central_second_moment(tensor: Matrix) -> Matrix:

@@ -58,6 +58,8 @@ class FramedBody:
         expressions where they depend on late numbers and these are `settled`.
     pitch : float
         How far a screw moves along its axis, m/rad.
+    sizes : array (4, 4)
+        How large the terms are that add up to each component of the integral of (r, 1) (r, 1)ᵀ.
     late : array (count, 4, 4)
         What a unit of each late number of the robot adds to the integral of (r, 1) (r, 1)ᵀ.
     """
@@ -83,6 +85,7 @@ class FramedBody:
     damping: float
     friction: float
     pitch: float = 0.0
+    sizes: Array = field(default_factory=lambda: np.zeros((4, 4)))
     late: Array = field(default_factory=lambda: np.zeros((0, 4, 4)))
 
     @property
@@ -209,6 +212,7 @@ def _framed(
     first = np.array(body.first_moment)
     second = np.array(body.second_moment)
     moved = np.outer(first, origin)
+    axes = cleaned(orientation, SAME_ANGLE)
     second = second - moved - moved.T + body.mass * np.outer(origin, origin)
     return FramedBody(
         name=body.name,
@@ -227,12 +231,25 @@ def _framed(
         orientation=orientation,
         origin=origin,
         mass=body.mass,
-        first_moment=orientation.T @ (first - body.mass * origin),
-        second_moment=orientation.T @ second @ orientation,
+        first_moment=axes.T @ (first - body.mass * origin),
+        second_moment=axes.T @ second @ axes,
         damping=body.damping,
         friction=body.friction,
         pitch=body.pitch,
+        sizes=_sizes(body, axes, origin),
     )
+
+
+def _sizes(body: Body, orientation: Array, origin: Array) -> Array:
+    """How large the terms are that add up to the moments in a frame of our choice."""
+    whole = np.zeros((4, 4))
+    whole[:3, :3] = np.maximum(body.second_size, np.abs(body.second_moment))
+    whole[:3, 3] = whole[3, :3] = np.maximum(body.first_size, np.abs(body.first_moment))
+    whole[3, 3] = abs(body.mass)
+    displaced = np.eye(4)
+    displaced[:3, :3] = orientation.T != 0.0
+    displaced[:3, 3] = displaced[:3, :3] @ np.abs(origin)
+    return np.asarray(displaced @ whole @ displaced.T)
 
 
 def _turns(rotation: Array) -> tuple[float, float, float]:
