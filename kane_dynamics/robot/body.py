@@ -45,9 +45,9 @@ class Body:
         ∫r dm about the origin of the body frame, along its axes, kg m.
     second_moment : Matrix
         ∫r rᵀ dm likewise, kg m².
-    first_size, second_size : Vector, Matrix
-        How large the terms are that add up to each component of the two, so that what rounding has
-        left of a sum that is zero can be told from a small number.
+    translation_size, first_size, second_size : Vector, Vector, Matrix
+        How large the terms are that add up to each component of translation and moments, so that
+        what rounding has left of a sum that is zero can be told from a small number.
     damping, friction : float
         Viscous and dry friction of the joint; zero for planar, floating and ball joints, for which
         there is no unit.
@@ -69,6 +69,7 @@ class Body:
     mass: float = 0.0
     first_moment: Vector = ZERO
     second_moment: Matrix = (ZERO, ZERO, ZERO)
+    translation_size: Vector = ZERO
     first_size: Vector = ZERO
     second_size: Matrix = (ZERO, ZERO, ZERO)
     damping: float = 0.0

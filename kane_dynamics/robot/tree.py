@@ -243,9 +243,10 @@ class _Builder:
     def _add(
         self, name: str, joint: str, kind: str, at: Frame, axis: Vector, coordinate: int, speed: int
     ) -> None:
-        self.bodies.append(
-            Body(name, joint, kind, at.body, at.rotation, at.translation, axis, coordinate, speed)
+        body = Body(
+            name, joint, kind, at.body, at.rotation, at.translation, axis, coordinate, speed
         )
+        self.bodies.append(replace(body, translation_size=at.size))
 
     def finished_bodies(self) -> list[Body]:
         """Return the bodies with the inertia of all their links; the last one is the ground."""

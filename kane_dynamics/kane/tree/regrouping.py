@@ -48,6 +48,7 @@ def regrouped(bodies: Sequence[FramedBody], balanced: bool) -> tuple[FramedBody,
     """
     sums = [_Sums(body) for body in bodies]
     positions = [body.position.copy() for body in bodies]
+    position_sizes = [body.position_size.copy() for body in bodies]
     origins = [body.origin.copy() for body in bodies]
     heaviest = HEAVIEST * sum(abs(body.mass) for body in bodies)
     farthest = FARTHEST * _size(bodies)
@@ -69,19 +70,21 @@ def regrouped(bodies: Sequence[FramedBody], balanced: bool) -> tuple[FramedBody,
                 parent.take_line(*given, positions[i], np.zeros(3))
         elif body.kind == "prismatic":
             shift = own.give_second_moment(parent, farthest)
-            positions[i] += shift
             origins[i] += bodies[i].orientation @ shift
-            for j, other in enumerate(bodies):
-                if other.parent == i:
-                    positions[j] -= shift
+            moved = {j: -shift for j, other in enumerate(bodies) if other.parent == i}
+            for j, way in {**moved, i: shift}.items():
+                positions[j] += way
+                position_sizes[j] += np.abs(way)
     return tuple(
         replace(
             body,
-            position=without_noise(position, SMALLEST * farthest),
+            position=without_noise(position, SMALLEST * size),
             origin=origin,
             **own.cleaned(),
         )
-        for body, own, position, origin in zip(bodies, sums, positions, origins)
+        for body, own, position, size, origin in zip(
+            bodies, sums, positions, position_sizes, origins
+        )
     )
 
 
