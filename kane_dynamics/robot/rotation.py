@@ -13,6 +13,9 @@ from kane_dynamics.robot.model import Matrix, Vector
 # rad by which a right angle written with fifteen digits may be off
 _ROUNDING = 1e-14
 
+# of the largest component of a vector
+_TRACE = 1e-15
+
 
 def dot(a: Vector, b: Vector) -> float:
     """Return the scalar product, never -0.0."""
@@ -49,6 +52,13 @@ def unit(a: Vector) -> Vector:
 def sizes(a: Vector) -> Vector:
     """Return the magnitudes of the components."""
     return (abs(a[0]), abs(a[1]), abs(a[2]))
+
+
+def without_traces(a: Vector) -> Vector:
+    """Return the vector without components that only rounding can have left beside the largest."""
+    least = _TRACE * max(sizes(a))
+    x, y, z = (0.0 if abs(component) <= least else component for component in a)
+    return (x, y, z)
 
 
 def reach(a: Matrix) -> Matrix:

@@ -17,12 +17,14 @@ from kane_dynamics.robot.rotation import (
     about_axis,
     add,
     change_basis,
+    dot,
     multiply,
     plane_axes,
     reach,
     rotate,
     scale,
     sizes,
+    without_traces,
 )
 from kane_dynamics.robot.structure import root_link
 
@@ -31,6 +33,7 @@ __all__ = ["GROUND", "Body", "Frame", "Tree", "moving_tree"]
 _logger = logging.getLogger("kane_dynamics")
 
 _UP: Vector = (0.0, 0.0, 1.0)
+_TRACE = 1e-14  # of what rounding leaves beside larger numbers
 _POSE = (".x", ".y", ".z", ".qx", ".qy", ".qz", ".qw")
 _TWIST = (".vx", ".vy", ".vz", ".wx", ".wy", ".wz")
 _PLANE = (".x", ".y", ".angle")
@@ -265,6 +268,7 @@ def _displaced(at: Frame, joint: Joint, position: float) -> Frame:
 
 def _moved(at: Frame, shift: Vector) -> Frame:
     """Return the frame displaced by a vector given in its own axes."""
+    shift = without_traces(shift)
     return Frame(
         at.body,
         at.rotation,
@@ -284,6 +288,7 @@ def _with_inertias(
 
 
 def _with_inertia(body: Body, inertia: Inertia, frame: Frame) -> Body:
+    inertia = _as_meant(inertia)
     center = add(frame.translation, rotate(frame.rotation, inertia.center))
     first = scale(inertia.mass, center)
     second = change_basis(frame.rotation, _central_second_moment(inertia.tensor))
@@ -298,6 +303,29 @@ def _with_inertia(body: Body, inertia: Inertia, frame: Frame) -> Body:
         second_moment=(x, y, z),
         **_larger_sizes(body, inertia, frame),
     )
+
+
+def _as_meant(inertia: Inertia) -> Inertia:
+    """Return the inertia without what rounding has left in the file.
+
+    Products of inertia that no body can have, whose moments of inertia are so small.
+    """
+    center = without_traces(inertia.center)
+    second = _central_second_moment(inertia.tensor)
+    large = max(abs(element) for row in inertia.tensor for element in row)
+    least = _TRACE * max(large, abs(inertia.mass) * dot(center, center))
+    kept = [
+        [
+            i == k or abs(second[i][k]) > least or second[i][k] ** 2 <= second[i][i] * second[k][k]
+            for k in range(3)
+        ]
+        for i in range(3)
+    ]
+    x, y, z = (
+        (row[0] * keep[0] + 0.0, row[1] * keep[1] + 0.0, row[2] * keep[2] + 0.0)
+        for row, keep in zip(inertia.tensor, kept, strict=True)
+    )
+    return replace(inertia, center=center, tensor=(x, y, z))
 
 
 def _larger_sizes(body: Body, inertia: Inertia, frame: Frame) -> dict[str, Any]:

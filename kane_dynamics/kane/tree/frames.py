@@ -28,8 +28,8 @@ SAME_ANGLE = 1e-11
 SMALLEST = 1e-12
 """What rounding leaves of an offset that is zero, relative to the terms that add up to it."""
 
-UNMEANT = 1e-15
-"""Offsets this much smaller than the largest of the robot are what rounding left in its file."""
+ATOM = 5e-11
+"""Offsets (m) that are smaller, and so much smaller than the largest, are rounding in the file."""
 
 NEARLY_PARALLEL = 0.05
 """Below this sine between two axes the foot of their common perpendicular is too far away."""
@@ -101,14 +101,14 @@ class FramedBody:
 def framed(tree: Tree) -> tuple[FramedBody, ...]:
     """The bodies of a tree, each in a frame aligned with its joint axis and the next."""
     signs = _axis_signs(tree)
+    offsets = [abs(x) for body in tree.bodies if body.parent >= 0 for x in body.translation]
+    unmeant = ATOM * min(1.0, max(offsets, default=0.0))
     orientations: list[Array] = []
     heights: list[float] = []
     for i in range(len(tree.bodies)):
         orientation, height = _frame(tree, i, signs, orientations)
         orientations.append(orientation)
-        heights.append(height)
-    offsets = [abs(x) for body in tree.bodies if body.parent >= 0 for x in body.translation]
-    unmeant = UNMEANT * max(offsets, default=0.0)
+        heights.append(height if abs(height) > unmeant else 0.0)
     result = []
     for body, sign, orientation, height in zip(tree.bodies, signs, orientations, heights):
         ground = body.parent < 0
@@ -266,10 +266,13 @@ def _moments(body: Body, orientation: Array, height: float) -> tuple[Array, Arra
     terms[:3, :3], terms[3, 3] = body.second_size, body.mass
     terms[:3, 3] = terms[3, :3] = body.first_size
     terms = np.maximum(terms, np.abs(whole))
-    turned, moved = np.eye(4), np.eye(4)
+    turned, moved, slack = np.eye(4), np.eye(4), np.zeros((4, 4))
     turned[:3, :3], moved[2, 3] = _axes(orientation).T, -height
+    slack[:3, :3] = np.abs(orientation.T - turned[:3, :3])
+    noise = 2.0 * slack @ np.abs(whole) @ np.abs(turned.T)
+    seen = without_noise(turned @ whole @ turned.T, noise + noise.T)
     reach = np.abs(moved) @ (turned != 0.0)
-    return moved @ (turned @ whole @ turned.T) @ moved.T, reach @ terms @ reach.T
+    return moved @ seen @ moved.T, reach @ terms @ reach.T
 
 
 def _axes(orientation: Array) -> Array:

@@ -24,7 +24,7 @@ from kane_dynamics.robot.rotation import cosine_sine
 
 Array = NDArray[np.float64]
 
-NEGLIGIBLE = 1e-14
+NEGLIGIBLE = 1e-13
 """What rounding leaves of a moment that is zero, relative to the terms that add up to it."""
 
 HEAVIEST = 50.0
@@ -58,10 +58,10 @@ def regrouped(bodies: Sequence[FramedBody], balanced: bool) -> tuple[FramedBody,
         parent = sums[body.parent] if body.parent >= 0 else None
         if body.kind == "revolute":
             axis = _joint_axis(body)
-            kept = np.zeros_like(own.mass), np.zeros_like(own.mass)
+            mass = own.moments[:, 3, 3], own.sizes[:, 3, 3]
             if balanced and parent and _balances(bodies, first_child, i):
-                kept = _balancing_mass(own, parent, positions[i], axis, heaviest, farthest)
-            given = own.give_along_z(*kept)
+                mass = _balancing_mass(own, parent, positions[i], axis, heaviest, farthest)
+            given = own.give_along_z(*mass)
             if parent:
                 parent.take_line(*given, positions[i], axis)
         elif body.kind == "ball":
@@ -113,17 +113,17 @@ class _Sums:
     def mass(self) -> Array:
         return np.asarray(self.moments[:, 3, 3])
 
-    def give_along_z(self, kept: Array, kept_size: Array) -> tuple[Array, Array]:
+    def give_along_z(self, mass: Array, mass_size: Array) -> tuple[Array, Array]:
         """Integrals of (z, 1) (z, 1)ᵀ over the mass given away, which may be thought on the axis.
 
-        All but what is kept at the origin; and their sizes.
+        Of `mass` itself there may be more or less than the body has; and their sizes.
         """
         line = np.ix_(range(len(self.moments)), (2, 3), (2, 3))
         given, sizes = self.moments[line], self.sizes[line]
-        given[:, 1, 1] -= kept
-        sizes[:, 1, 1] += kept_size
+        given[:, 1, 1], sizes[:, 1, 1] = mass, mass_size
         self.moments[:, 2, 2] = self.moments[:, 2, 3] = self.moments[:, 3, 2] = 0.0
-        self.moments[:, 3, 3], self.sizes[:, 3, 3] = kept, kept_size
+        self.moments[:, 3, 3] -= given[:, 1, 1]
+        self.sizes[:, 3, 3] += mass_size
         return given, sizes
 
     def give_mass(self) -> tuple[Array, Array]:
@@ -203,16 +203,20 @@ def _balances(bodies: Sequence[FramedBody], first_child: dict[int, int], i: int)
 def _balancing_mass(
     own: _Sums, parent: _Sums, position: Array, axis: Array, heaviest: float, farthest: float
 ) -> tuple[Array, Array]:
-    """Mass to keep at the joint so that the parent's first moment along x vanishes; its size."""
-    none = np.zeros_like(own.mass), np.zeros_like(own.mass)
-    if position[0] == 0.0:
-        return none
+    """Mass to give away so that the parent's first moment along x vanishes; its size.
+
+    All mass, where that cannot be or would leave too much.
+    """
     m, n = own.moments, own.sizes
-    total = parent.moments[:, 0, 3] + m[:, 3, 3] * position[0] + m[:, 2, 3] * axis[0]
-    size = parent.sizes[:, 0, 3] + n[:, 3, 3] * abs(position[0]) + n[:, 2, 3] * abs(axis[0])
-    kept = without_noise(total, NEGLIGIBLE * size) / position[0]
+    every = m[:, 3, 3], n[:, 3, 3]
+    if position[0] == 0.0:
+        return every
+    total = parent.moments[:, 0, 3] + m[:, 2, 3] * axis[0]
+    size = parent.sizes[:, 0, 3] + n[:, 2, 3] * abs(axis[0])
+    given = -without_noise(total, NEGLIGIBLE * size) / position[0]
+    kept = m[:, 3, 3] - given
     if kept[1:].any():  # masses are not known: lengths have to tell
         light = farthest < FARTHEST * HEAVIEST * abs(position[0])
     else:
         light = abs(kept[0]) < heaviest
-    return (kept, size / abs(position[0])) if light else none
+    return (given, size / abs(position[0])) if light else every
