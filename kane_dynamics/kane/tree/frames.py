@@ -22,8 +22,8 @@ from kane_dynamics.robot.tree import Body, Tree
 
 Array = NDArray[np.float64]
 
-SAME_ANGLE = 1e-11
-"""Directions that differ by less (rad) are the same: pi in a URDF has some twelve digits."""
+SAME_ANGLE = 2e-11
+"""Directions that differ by less (rad) are the same: pi in a URDF has eleven digits or more."""
 
 SMALLEST = 1e-12
 """What rounding leaves of an offset that is zero, relative to the terms that add up to it."""
