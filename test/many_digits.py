@@ -72,7 +72,9 @@ def _nothing() -> Sized:
 class _Link:
     mass: Any = field(default_factory=lambda: mp.mpf(0))
     center: Sized = field(default_factory=_nothing)
-    inertia: Sized = field(default_factory=lambda: Sized(_digits(np.zeros((3, 3))), np.zeros((3, 3))))
+    inertia: Sized = field(
+        default_factory=lambda: Sized(_digits(np.zeros((3, 3))), np.zeros((3, 3)))
+    )
 
 
 @dataclass
