@@ -31,6 +31,10 @@ SMALLEST = 1e-12
 ATOM = 5e-11
 """Offsets (m) that are smaller, and so much smaller than the largest, are rounding in the file."""
 
+FARTHEST = 1e4
+"""Largest distance of a frame from a body, in sizes of the body: about a point so far away its own
+moments would lose their digits."""
+
 NEARLY_PARALLEL = 0.05
 """Below this sine between two axes the foot of their common perpendicular is too far away."""
 
@@ -108,7 +112,8 @@ def framed(tree: Tree) -> tuple[FramedBody, ...]:
     for i in range(len(tree.bodies)):
         orientation, height = _frame(tree, i, signs, orientations)
         orientations.append(orientation)
-        heights.append(height if abs(height) > unmeant else 0.0)
+        near = unmeant < abs(height) < FARTHEST * _extent(tree.bodies[i])
+        heights.append(height if near else 0.0)
     result = []
     for body, sign, orientation, height in zip(tree.bodies, signs, orientations, heights):
         ground = body.parent < 0
@@ -117,6 +122,12 @@ def framed(tree: Tree) -> tuple[FramedBody, ...]:
         own = _framed(body, sign, orientation, height, inboard, inboard_height)
         result.append(replace(own, position=without_noise(own.position, unmeant)))
     return tuple(result)
+
+
+def _extent(body: Body) -> float:
+    """How far the mass of a body is from its origin in the mean; infinite where it is all there."""
+    spread = sum(body.second_moment[k][k] for k in range(3))
+    return math.sqrt(spread / body.mass) if spread > 0.0 < body.mass else math.inf
 
 
 def _axis_signs(tree: Tree) -> list[float]:
