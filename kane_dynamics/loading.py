@@ -13,6 +13,7 @@ from kane_dynamics.errors import ArgumentError
 from kane_dynamics.robot.check import Finding
 from kane_dynamics.robot.check import check as check_robot
 from kane_dynamics.robot.late import NOTHING
+from kane_dynamics.robot.magnitude import LARGEST
 from kane_dynamics.robot.model import Robot
 from kane_dynamics.robot.tree import moving_tree, with_late
 from kane_dynamics.robot.urdf import read_urdf
@@ -112,4 +113,6 @@ def _gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
         raise ArgumentError(f"gravity must be three numbers, got {gravity!r}") from None
     if not all(map(math.isfinite, (x, y, z))):
         raise ArgumentError(f"gravity must be three finite numbers, got {gravity!r}")
+    if max(abs(x), abs(y), abs(z)) > LARGEST:
+        raise ArgumentError(f"gravity must be at most {LARGEST:g} m/s², got {gravity!r}")
     return x, y, z

@@ -103,6 +103,10 @@ class Recipe:
         Exponents of ten between which masses (kg) and lengths (m) lie.
     mimics : float
         Chance that a joint follows another, inboard or outboard.
+    extreme : float
+        Chance that a mass or a length lies at an end of its range.
+    centered : float
+        Chance that a centre of mass lies on the joint axis.
     """
 
     parts: int = 6
@@ -114,6 +118,8 @@ class Recipe:
     masses: tuple[float, float] = (-1.0, 1.0)
     lengths: tuple[float, float] = (-1.0, 0.0)
     mimics: float = 0.0
+    extreme: float = 0.0
+    centered: float = 0.0
 
 
 def random_robot(recipe: Recipe, seed: int) -> RandomRobot:
@@ -139,8 +145,16 @@ def _direction(recipe: Recipe, random: np.random.Generator, size: float) -> Arra
     return random.uniform(-size, size, 3)
 
 
+def _magnitude(
+    recipe: Recipe, random: np.random.Generator, exponents: tuple[float, float]
+) -> float:
+    if recipe.extreme and random.random() < recipe.extreme:
+        return float(10.0 ** random.choice(exponents))
+    return float(10.0 ** random.uniform(*exponents))
+
+
 def _offset(recipe: Recipe, random: np.random.Generator) -> Array:
-    length = 10.0 ** random.uniform(*recipe.lengths)
+    length = _magnitude(recipe, random, recipe.lengths)
     offset = length * random.normal(size=3)
     return offset * (random.random(3) < 0.5) if random.random() < recipe.square else offset
 
@@ -160,17 +174,21 @@ def _axis(recipe: Recipe, random: np.random.Generator, inboard: Part | None, rpy
 def _with_inertia(recipe: Recipe, random: np.random.Generator, part: Part) -> Part:
     if random.random() < recipe.massless:
         return part
-    mass = float(10.0 ** random.uniform(*recipe.masses))
-    length = 10.0 ** random.uniform(*recipe.lengths)
+    mass = _magnitude(recipe, random, recipe.masses)
+    length = _magnitude(recipe, random, recipe.lengths)
     # A body is a cloud of mass: its central second moments are what they like, but not negative.
     spread = random.uniform(0.0, 1.0, 3) * (random.random(3) > 0.3 * recipe.square)
     axes = rotation(_direction(recipe, random, np.pi))
     second = mass * length**2 * (axes * spread) @ axes.T
     inertia = np.trace(second) * np.eye(3) - second
+    inertia[np.abs(inertia) < 1e-14 * np.abs(inertia).max()] = 0.0  # not what rounding has left
+    direction = _direction(recipe, random, 1.0)
+    if recipe.centered and random.random() < recipe.centered:
+        direction = part.axis
     return replace(
         part,
         mass=mass,
-        center=length * _direction(recipe, random, 1.0),
+        center=length * direction,
         inertial_rpy=_direction(recipe, random, np.pi),
         inertia=(inertia + inertia.T) / 2.0,
     )

@@ -111,7 +111,7 @@ def test_the_hand_of_the_panda_may_be_any_body(backend: str, tmp_path: Path) -> 
         )
 
 
-@pytest.mark.parametrize(("joints", "count"), [(None, 623), (ARM, 574)])
+@pytest.mark.parametrize(("joints", "count"), [(None, 614), (ARM, 565)])
 def test_ten_late_numbers_cost_few_operations(joints: list[str] | None, count: int) -> None:
     early = load(robot_path("panda"), joints=joints)
     late = load(robot_path("panda"), joints=joints, late=[HAND])

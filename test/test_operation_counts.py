@@ -25,7 +25,7 @@ COUNTS = [
     ("revolute_prismatic_arm", 12, 7, 0, 20, 0, 0),
     ("stanford_arm", 115, 84, 8, 220, 0, 0),
     ("ur5_robot", 147, 105, 14, 320, 0, 0),
-    ("kinova", 220, 180, 12, 420, 0, 0),
+    ("kinova", 202, 155, 12, 420, 0, 0),
     ("panda", 315, 295, 12, 690, 8, 9),
     ("talos_reduced", 1425, 1296, 60, 2950, 2, 40),
 ]
@@ -128,8 +128,8 @@ ACCELERATIONS = [
     ("talos_reduced", "fixed", 5901, 6297),
     ("talos_reduced", "floating", 7785, 11535),
     ("talos_full_v2", "floating", 9428, 14675),
-    ("icub", "floating", 9138, 14208),
-    ("tiago", "floating", 8403, 24260),
+    ("icub", "floating", 8377, 13161),
+    ("tiago", "floating", 8229, 24091),
 ]
 
 

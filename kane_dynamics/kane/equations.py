@@ -267,7 +267,13 @@ def program(equations: Equations, name: str, *about: str) -> Program:
 
 def expressions(equations: Equations, name: str, given: Given) -> list[Expr]:
     """The expressions of a program over any others that are given as its inputs."""
-    derived: list[Expr] = getattr(equations, name)(given)
+    try:
+        derived: list[Expr] = getattr(equations, name)(given)
+    except OverflowError:
+        raise ModelError(
+            f"{equations.name}: {name} has a number beyond what a computer can hold, expected "
+            "masses, inertias and lengths not so near to zero"
+        ) from None
     shape = signature(equations, name, *given.about).shape
     if len(derived) != math.prod(shape):
         expected = " x ".join(map(str, shape))

@@ -45,6 +45,9 @@ class Body:
         ∫r dm about the origin of the body frame, along its axes, kg m.
     second_moment : Matrix
         ∫r rᵀ dm likewise, kg m².
+    translation_size, first_size, second_size : Vector, Vector, Matrix
+        How large the terms are that add up to each component of translation and moments, so that
+        what rounding has left of a sum that is zero can be told from a small number.
     damping, friction : float
         Viscous and dry friction of the joint; zero for planar, floating and ball joints, for which
         there is no unit.
@@ -66,6 +69,9 @@ class Body:
     mass: float = 0.0
     first_moment: Vector = ZERO
     second_moment: Matrix = (ZERO, ZERO, ZERO)
+    translation_size: Vector = ZERO
+    first_size: Vector = ZERO
+    second_size: Matrix = (ZERO, ZERO, ZERO)
     damping: float = 0.0
     friction: float = 0.0
     pitch: float = 0.0
@@ -88,11 +94,15 @@ STANDING = Body("ground", "", "fixed", GROUND, IDENTITY, ZERO, (0.0, 0.0, 1.0), 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Frame of a link in the frame of its body, or of the ground when `body` is -1."""
+    """Frame of a link in the frame of its body, or of the ground when `body` is -1.
+
+    `size` is how large the terms are that add up to each component of the translation.
+    """
 
     body: int
     rotation: Matrix = IDENTITY
     translation: Vector = ZERO
+    size: Vector = field(default=ZERO, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ def _holds(count: int, test: Callable[[float], bool]) -> Callable[[str], bool]:
             values = [float(word) for word in text.split()]
         except ValueError:
             return False
-        # Python reads 1_000 as a number, readers of URDF do not
-        return len(values) == count and "_" not in text and all(map(test, values))
+        # Python reads 1_000 and digits of other scripts as numbers, readers of URDF do not
+        plain = "_" not in text and text.isascii()
+        return plain and len(values) == count and all(map(test, values))
 
     return accepts
 

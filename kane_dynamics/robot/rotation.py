@@ -13,6 +13,9 @@ from kane_dynamics.robot.model import Matrix, Vector
 # rad by which a right angle written with fifteen digits may be off
 _ROUNDING = 1e-14
 
+# of the largest component of a vector
+_TRACE = 1e-15
+
 
 def dot(a: Vector, b: Vector) -> float:
     """Return the scalar product, never -0.0."""
@@ -44,6 +47,28 @@ def unit(a: Vector) -> Vector:
     x, y, z = a[0] / largest, a[1] / largest, a[2] / largest
     length = hypot(x, y, z)
     return (x / length + 0.0, y / length + 0.0, z / length + 0.0)
+
+
+def sizes(a: Vector) -> Vector:
+    """Return the magnitudes of the components."""
+    return (abs(a[0]), abs(a[1]), abs(a[2]))
+
+
+def without_traces(a: Vector) -> Vector:
+    """Return the vector without components that only rounding can have left beside the largest."""
+    least = _TRACE * max(sizes(a))
+    x, y, z = (0.0 if abs(component) <= least else component for component in a)
+    return (x, y, z)
+
+
+def reach(a: Matrix) -> Matrix:
+    """Return ones where a rotation is not zero.
+
+    Its elements are sums of terms that are no larger than one, and exactly zero only where all of
+    these are: anything else may be what rounding has left.
+    """
+    x, y, z = ((float(r[0] != 0.0), float(r[1] != 0.0), float(r[2] != 0.0)) for r in a)
+    return (x, y, z)
 
 
 def transpose(a: Matrix) -> Matrix:

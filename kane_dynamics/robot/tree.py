@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from kane_dynamics.errors import ArgumentError, ModelError
 from kane_dynamics.robot.body import GROUND, STANDING, Body, Frame, Tree
@@ -16,10 +17,14 @@ from kane_dynamics.robot.rotation import (
     about_axis,
     add,
     change_basis,
+    dot,
     multiply,
     plane_axes,
+    reach,
     rotate,
     scale,
+    sizes,
+    without_traces,
 )
 from kane_dynamics.robot.structure import root_link
 
@@ -28,6 +33,7 @@ __all__ = ["GROUND", "Body", "Frame", "Tree", "moving_tree"]
 _logger = logging.getLogger("kane_dynamics")
 
 _UP: Vector = (0.0, 0.0, 1.0)
+_TRACE = 1e-14  # of what rounding leaves beside larger numbers
 _POSE = (".x", ".y", ".z", ".qx", ".qy", ".qz", ".qw")
 _TWIST = (".vx", ".vy", ".vz", ".wx", ".wy", ".wz")
 _PLANE = (".x", ".y", ".angle")
@@ -127,7 +133,14 @@ def with_late(
     if not own and not attached:
         return tree
     bare = [
-        replace(body, mass=0.0, first_moment=ZERO, second_moment=(ZERO, ZERO, ZERO))
+        replace(
+            body,
+            mass=0.0,
+            first_moment=ZERO,
+            second_moment=(ZERO, ZERO, ZERO),
+            first_size=ZERO,
+            second_size=(ZERO, ZERO, ZERO),
+        )
         for body in tree.bodies
     ]
     known = [link for link in robot.links if link.name not in own]
@@ -199,8 +212,8 @@ class _Builder:
             joint = pending.pop()
             inboard = self.frames[joint.parent]
             rotation = multiply(inboard.rotation, joint.rotation)
-            translation = add(inboard.translation, rotate(inboard.rotation, joint.translation))
-            at = Frame(inboard.body, rotation, translation)
+            at = _moved(inboard, joint.translation)
+            at = replace(at, rotation=rotation)
             law = self.laws[joint.name]
             if law.master is None:
                 self.frames[joint.child] = _displaced(at, joint, law.offset)
@@ -233,9 +246,10 @@ class _Builder:
     def _add(
         self, name: str, joint: str, kind: str, at: Frame, axis: Vector, coordinate: int, speed: int
     ) -> None:
-        self.bodies.append(
-            Body(name, joint, kind, at.body, at.rotation, at.translation, axis, coordinate, speed)
+        body = Body(
+            name, joint, kind, at.body, at.rotation, at.translation, axis, coordinate, speed
         )
+        self.bodies.append(replace(body, translation_size=at.size))
 
     def finished_bodies(self) -> list[Body]:
         """Return the bodies with the inertia of all their links; the last one is the ground."""
@@ -247,11 +261,20 @@ def _displaced(at: Frame, joint: Joint, position: float) -> Frame:
     if position == 0.0:
         return at
     if joint.kind == "prismatic":
-        shift = rotate(at.rotation, scale(position, joint.axis))
-        return Frame(at.body, at.rotation, add(at.translation, shift))
+        return _moved(at, scale(position, joint.axis))
     turned = multiply(at.rotation, about_axis(joint.axis, position))
-    along = rotate(at.rotation, scale(joint.pitch * position, joint.axis))
-    return Frame(at.body, turned, add(at.translation, along))
+    return replace(_moved(at, scale(joint.pitch * position, joint.axis)), rotation=turned)
+
+
+def _moved(at: Frame, shift: Vector) -> Frame:
+    """Return the frame displaced by a vector given in its own axes."""
+    shift = without_traces(shift)
+    return Frame(
+        at.body,
+        at.rotation,
+        add(at.translation, rotate(at.rotation, shift)),
+        add(at.size, rotate(reach(at.rotation), sizes(shift))),
+    )
 
 
 def _with_inertias(
@@ -265,6 +288,7 @@ def _with_inertias(
 
 
 def _with_inertia(body: Body, inertia: Inertia, frame: Frame) -> Body:
+    inertia = _as_meant(inertia)
     center = add(frame.translation, rotate(frame.rotation, inertia.center))
     first = scale(inertia.mass, center)
     second = change_basis(frame.rotation, _central_second_moment(inertia.tensor))
@@ -277,7 +301,47 @@ def _with_inertia(body: Body, inertia: Inertia, frame: Frame) -> Body:
         mass=body.mass + inertia.mass,
         first_moment=add(body.first_moment, first),
         second_moment=(x, y, z),
+        **_larger_sizes(body, inertia, frame),
     )
+
+
+def _as_meant(inertia: Inertia) -> Inertia:
+    """Return the inertia without what rounding has left in the file.
+
+    Products of inertia that no body can have, whose moments of inertia are so small.
+    """
+    center = without_traces(inertia.center)
+    second = _central_second_moment(inertia.tensor)
+    large = max(abs(element) for row in inertia.tensor for element in row)
+    least = _TRACE * max(large, abs(inertia.mass) * dot(center, center))
+    kept = [
+        [
+            i == k or abs(second[i][k]) > least or second[i][k] ** 2 <= second[i][i] * second[k][k]
+            for k in range(3)
+        ]
+        for i in range(3)
+    ]
+    x, y, z = (
+        (row[0] * keep[0] + 0.0, row[1] * keep[1] + 0.0, row[2] * keep[2] + 0.0)
+        for row, keep in zip(inertia.tensor, kept, strict=True)
+    )
+    return replace(inertia, center=center, tensor=(x, y, z))
+
+
+def _larger_sizes(body: Body, inertia: Inertia, frame: Frame) -> dict[str, Any]:
+    """Return how large the terms are that add up to the moments, with those of one link more."""
+    center = add(frame.size, rotate(reach(frame.rotation), sizes(inertia.center)))
+    first = scale(abs(inertia.mass), center)
+    # a tensor was turned from other axes, perhaps: its zeros are zeros, the rest may be rounding
+    central = _central_second_moment(inertia.tensor)
+    largest = max(abs(element) for row in inertia.tensor for element in row)
+    x, y, z = (scale(largest, row) for row in reach(central))
+    second = change_basis(reach(frame.rotation), (x, y, z))
+    a, b, c = (
+        add(total, add(row, scale(component, first)))
+        for total, row, component in zip(body.second_size, second, center, strict=True)
+    )
+    return {"first_size": add(body.first_size, first), "second_size": (a, b, c)}
 
 
 def _central_second_moment(tensor: Matrix) -> Matrix:

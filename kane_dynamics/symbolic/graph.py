@@ -15,6 +15,7 @@ Expr(0.0)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 
 from kane_dynamics.symbolic.operations import RULES
 
@@ -95,8 +96,10 @@ class Graph:
         self.one = self.constant(1.0)
 
     def constant(self, value: Number) -> Expr:
-        """A number. Minus zero is zero."""
+        """A number. Minus zero is zero; OverflowError if it is not finite."""
         number = float(value) + 0.0
+        if not isfinite(number):
+            raise OverflowError(f"{number} is no number that code can be made of")
         return self.intern("const", value=number)
 
     def inputs(self, name: str, size: int) -> tuple[Expr, ...]:

@@ -30,6 +30,11 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"duration": NAN}, "duration is nan"),
     ({"duration": INF}, "duration is inf"),
     ({"duration": 1e300}, "max_simulation_steps"),
+    ({"duration": 2.0**31, "step": 1e7, "output_step": 1e7}, "at most 2147483647 s"),
+    (
+        {"duration": 3e9, "method": "dop853", "output_step": 1e7},
+        "duration is 3e+09 s, expected at most 2147483647 s",
+    ),
     ({"duration": 20.0}, "are 20000 steps, more than the 10000 of the parameter max_simulation"),
     ({"step": 1e-300}, "max_simulation_steps"),
     ({"step": -1e-3}, "step is -0.001 s, expected a positive number, or 0 for 0.001"),

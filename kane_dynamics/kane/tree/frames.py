@@ -22,11 +22,18 @@ from kane_dynamics.robot.tree import Body, Tree
 
 Array = NDArray[np.float64]
 
-SAME_ANGLE = 1e-11
-"""Directions that differ by less (rad) are the same: pi in a URDF has some twelve digits."""
+SAME_ANGLE = 2e-11
+"""Directions that differ by less (rad) are the same: pi in a URDF has eleven digits or more."""
 
 SMALLEST = 1e-12
-"""Offsets this much smaller than the largest of the robot are what rounding left of zero."""
+"""What rounding leaves of an offset that is zero, relative to the terms that add up to it."""
+
+ATOM = 5e-11
+"""Offsets (m) that are smaller, and so much smaller than the largest, are rounding in the file."""
+
+FARTHEST = 1e4
+"""Largest distance of a frame from a body, in sizes of the body: about a point so far away its own
+moments would lose their digits."""
 
 NEARLY_PARALLEL = 0.05
 """Below this sine between two axes the foot of their common perpendicular is too far away."""
@@ -46,9 +53,9 @@ class FramedBody:
         The joint axis is the parent's z-axis turned by the twist about x, then the swing about z.
     axis : array (3,)
         Direction of a joint that slides, or is a screw, in the parent's frame.
-    position : array (3,)
+    position, position_size : array (3,)
         Of this frame's origin in the parent's frame, with a sliding joint at zero, and a screw
-        where its coordinate is zero.
+        where its coordinate is zero; and how large the terms are that add up to each component.
     rotation : array (3, 3)
         Of the joint frame of a floating or ball joint in the parent's frame.
     orientation, origin : array (3, 3), array (3,)
@@ -58,6 +65,8 @@ class FramedBody:
         expressions where they depend on late numbers and these are `settled`.
     pitch : float
         How far a screw moves along its axis, m/rad.
+    sizes : array (4, 4)
+        How large the terms are that add up to each component of the integral of (r, 1) (r, 1)ᵀ.
     late : array (count, 4, 4)
         What a unit of each late number of the robot adds to the integral of (r, 1) (r, 1)ᵀ.
     """
@@ -83,6 +92,8 @@ class FramedBody:
     damping: float
     friction: float
     pitch: float = 0.0
+    position_size: Array = field(default_factory=lambda: np.zeros(3))
+    sizes: Array = field(default_factory=lambda: np.zeros((4, 4)))
     late: Array = field(default_factory=lambda: np.zeros((0, 4, 4)))
 
     @property
@@ -94,22 +105,29 @@ class FramedBody:
 def framed(tree: Tree) -> tuple[FramedBody, ...]:
     """The bodies of a tree, each in a frame aligned with its joint axis and the next."""
     signs = _axis_signs(tree)
-    orientations: list[Array] = []
-    origins: list[Array] = []
-    for i in range(len(tree.bodies)):
-        orientation, origin = _frame(tree, i, signs, orientations)
-        orientations.append(orientation)
-        origins.append(origin)
     offsets = [abs(x) for body in tree.bodies if body.parent >= 0 for x in body.translation]
-    smallest = SMALLEST * max(offsets, default=0.0)
+    unmeant = ATOM * min(1.0, max(offsets, default=0.0))
+    orientations: list[Array] = []
+    heights: list[float] = []
+    for i in range(len(tree.bodies)):
+        orientation, height = _frame(tree, i, signs, orientations)
+        orientations.append(orientation)
+        near = unmeant < abs(height) < FARTHEST * _extent(tree.bodies[i])
+        heights.append(height if near else 0.0)
     result = []
-    for body, sign, orientation, origin in zip(tree.bodies, signs, orientations, origins):
+    for body, sign, orientation, height in zip(tree.bodies, signs, orientations, heights):
         ground = body.parent < 0
         inboard = np.eye(3) if ground else orientations[body.parent]
-        inboard_origin = np.zeros(3) if ground else origins[body.parent]
-        own = _framed(body, sign, orientation, origin, inboard, inboard_origin)
-        result.append(replace(own, position=without_noise(own.position, smallest)))
+        inboard_height = 0.0 if ground else heights[body.parent]
+        own = _framed(body, sign, orientation, height, inboard, inboard_height)
+        result.append(replace(own, position=without_noise(own.position, unmeant)))
     return tuple(result)
+
+
+def _extent(body: Body) -> float:
+    """How far the mass of a body is from its origin in the mean; infinite where it is all there."""
+    spread = sum(body.second_moment[k][k] for k in range(3))
+    return math.sqrt(spread / body.mass) if spread > 0.0 < body.mass else math.inf
 
 
 def _axis_signs(tree: Tree) -> list[float]:
@@ -133,27 +151,27 @@ def _axis_signs(tree: Tree) -> list[float]:
 
 def _frame(
     tree: Tree, i: int, signs: list[float], orientations: list[Array]
-) -> tuple[Array, Array]:
-    """Orientation and origin of body i's frame in its link frame."""
+) -> tuple[Array, float]:
+    """Orientation of body i's frame in its link frame, and how far along z its origin is."""
     body = tree.bodies[i]
     if body.kind in ("floating", "ball"):
-        return np.eye(3), np.zeros(3)
+        return np.eye(3), 0.0
     if body.kind == "prismatic":
         inboard = np.eye(3) if body.parent < 0 else orientations[body.parent]
-        return np.array(body.rotation).T @ inboard, np.zeros(3)
+        return np.array(body.rotation).T @ inboard, 0.0
     z = signs[i] * np.array(body.axis)
     outboard = _largest_subtree(tree, i)
     if outboard is None:
-        x, origin = _towards_centre_of_mass(body, z), np.zeros(3)
+        x, height = _towards_centre_of_mass(body, z), 0.0
     else:
-        x, origin = _common_perpendicular(tree.bodies[outboard], z)
+        x, height = _common_perpendicular(tree.bodies[outboard], z)
     if x is None:
         x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
     x = x / np.linalg.norm(x)
     # A cross product of nearly parallel directions is across them only to its own rounding.
     x = x - np.dot(x, z) * z
     x = x / np.linalg.norm(x)
-    return np.column_stack([x, np.cross(z, x), z]), origin
+    return np.column_stack([x, np.cross(z, x), z]), height
 
 
 def _largest_subtree(tree: Tree, i: int) -> int | None:
@@ -171,31 +189,31 @@ def _towards_centre_of_mass(body: Body, z: Array) -> Array | None:
     return x if np.linalg.norm(x) > 1e-9 * (1e-9 + np.linalg.norm(body.first_moment)) else None
 
 
-def _common_perpendicular(child: Body, z: Array) -> tuple[Array | None, Array]:
-    """Direction perpendicular to z and to the child's axis, and the point on z where it starts."""
+def _common_perpendicular(child: Body, z: Array) -> tuple[Array | None, float]:
+    """Direction perpendicular to z and to the child's axis, and how far along z it starts."""
     point = np.array(child.translation)
-    foot = np.dot(point, z) * z
+    height = float(np.dot(point, z))
     if child.kind in ("floating", "ball"):
-        return None, np.zeros(3)
+        return None, 0.0
     axis = np.array(child.rotation) @ child.axis
     x = np.cross(z, axis)
     sine = float(np.linalg.norm(x))
     if sine < SAME_ANGLE:
-        arm = point - foot
-        return (arm if np.linalg.norm(arm) > 1e-9 else None), foot
+        arm = point - height * z
+        return (arm if np.linalg.norm(arm) > 1e-9 else None), height
     if sine > NEARLY_PARALLEL:
         x = x / sine
-        foot = np.linalg.solve(np.column_stack([z, x, -axis]), point)[0] * z
-    return x, foot
+        height = float(np.linalg.solve(np.column_stack([z, x, -axis]), point)[0])
+    return x, height
 
 
 def _framed(
     body: Body,
     sign: float,
     orientation: Array,
-    origin: Array,
+    height: float,
     inboard: Array,
-    inboard_origin: Array,
+    inboard_height: float,
 ) -> FramedBody:
     rotation = inboard.T @ np.array(body.rotation)
     swing, twist, turn = (0.0, 0.0, 0.0)
@@ -203,13 +221,11 @@ def _framed(
     if body.kind in ("revolute", "screw"):
         swing, twist, turn = _turns(rotation @ orientation)
         multiplier, offset = sign * multiplier, sign * offset + turn
+    axis = cleaned(rotation @ body.axis, SAME_ANGLE)
     # The origin lies on the axis of a turning joint: the joint does not move it, but for a screw.
-    position = inboard.T @ (np.array(body.translation) - inboard_origin) + rotation @ origin
-    position = position + body.pitch * body.offset * (rotation @ body.axis)
-    first = np.array(body.first_moment)
-    second = np.array(body.second_moment)
-    moved = np.outer(first, origin)
-    second = second - moved - moved.T + body.mass * np.outer(origin, origin)
+    along = sign * height + body.pitch * body.offset
+    position, position_size = _position(body, along * axis, inboard, inboard_height)
+    moments, sizes = _moments(body, orientation, height)
     return FramedBody(
         name=body.name,
         joint=body.joint,
@@ -221,18 +237,58 @@ def _framed(
         offset=offset,
         swing=swing,
         twist=twist,
-        axis=cleaned(rotation @ body.axis, SAME_ANGLE),
+        axis=axis,
         position=position,
         rotation=cleaned(rotation, SAME_ANGLE),
         orientation=orientation,
-        origin=origin,
+        origin=height * orientation[:, 2],
         mass=body.mass,
-        first_moment=orientation.T @ (first - body.mass * origin),
-        second_moment=orientation.T @ second @ orientation,
+        first_moment=moments[:3, 3],
+        second_moment=moments[:3, :3],
         damping=body.damping,
         friction=body.friction,
         pitch=body.pitch,
+        position_size=position_size,
+        sizes=sizes,
     )
+
+
+def _position(
+    body: Body, shift: Array, inboard: Array, inboard_height: float
+) -> tuple[Array, Array]:
+    """Of the origin that is shifted from the joint, in the parent's frame; and its size."""
+    axes = _axes(inboard)
+    lift = np.array([0.0, 0.0, inboard_height])
+    position = axes.T @ np.array(body.translation) - lift + shift
+    terms = np.maximum(body.translation_size, np.abs(body.translation))
+    size = (axes.T != 0.0) @ terms + np.abs(lift) + np.abs(shift)
+    return without_noise(position, SMALLEST * size), size
+
+
+def _moments(body: Body, orientation: Array, height: float) -> tuple[Array, Array]:
+    """Integral of (r, 1) (r, 1)ᵀ over the mass, r from a frame's origin; and its size.
+
+    First turned, then moved along z: where the origin is far away, moments across z keep all of
+    their digits.
+    """
+    whole, terms = np.zeros((2, 4, 4))
+    whole[:3, :3], whole[3, 3] = body.second_moment, body.mass
+    whole[:3, 3] = whole[3, :3] = body.first_moment
+    terms[:3, :3], terms[3, 3] = body.second_size, body.mass
+    terms[:3, 3] = terms[3, :3] = body.first_size
+    terms = np.maximum(terms, np.abs(whole))
+    turned, moved, slack = np.eye(4), np.eye(4), np.zeros((4, 4))
+    turned[:3, :3], moved[2, 3] = _axes(orientation).T, -height
+    slack[:3, :3] = np.abs(orientation.T - turned[:3, :3])
+    noise = 2.0 * slack @ np.abs(whole) @ np.abs(turned.T)
+    seen = without_noise(turned @ whole @ turned.T, noise + noise.T)
+    reach = np.abs(moved) @ (turned != 0.0)
+    return moved @ seen @ moved.T, reach @ terms @ reach.T
+
+
+def _axes(orientation: Array) -> Array:
+    """The same, with zeros where directions are across each other but for rounding."""
+    return without_noise(orientation, SAME_ANGLE)
 
 
 def _turns(rotation: Array) -> tuple[float, float, float]:

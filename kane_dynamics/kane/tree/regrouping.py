@@ -19,12 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kane_dynamics.kane.tree.frames import SMALLEST, FramedBody, without_noise
+from kane_dynamics.kane.tree.frames import SMALLEST, FramedBody, quarter_turns, without_noise
+from kane_dynamics.robot.rotation import cosine_sine
 
 Array = NDArray[np.float64]
 
-NEGLIGIBLE = 1e-14
-"""Relative size of what rounding leaves of a moment that is zero."""
+NEGLIGIBLE = 1e-13
+"""What rounding leaves of a moment that is zero, relative to the terms that add up to it."""
 
 HEAVIEST = 50.0
 """Most mass, in masses of the whole robot, that a body may keep to balance the one before it."""
@@ -47,6 +48,7 @@ def regrouped(bodies: Sequence[FramedBody], balanced: bool) -> tuple[FramedBody,
     """
     sums = [_Sums(body) for body in bodies]
     positions = [body.position.copy() for body in bodies]
+    position_sizes = [body.position_size.copy() for body in bodies]
     origins = [body.origin.copy() for body in bodies]
     heaviest = HEAVIEST * sum(abs(body.mass) for body in bodies)
     farthest = FARTHEST * _size(bodies)
@@ -56,32 +58,33 @@ def regrouped(bodies: Sequence[FramedBody], balanced: bool) -> tuple[FramedBody,
         parent = sums[body.parent] if body.parent >= 0 else None
         if body.kind == "revolute":
             axis = _joint_axis(body)
-            kept = np.zeros_like(own.mass)
+            mass = own.moments[:, 3, 3], own.sizes[:, 3, 3]
             if balanced and parent and _balances(bodies, first_child, i):
-                kept = _balancing_mass(own, parent, positions[i], axis, heaviest, farthest)
-            given = own.give_along_z(kept)
+                mass = _balancing_mass(own, parent, positions[i], axis, heaviest, farthest)
+            given = own.give_along_z(*mass)
             if parent:
                 parent.take_line(*given, positions[i], axis)
         elif body.kind == "ball":
-            mass, none = own.mass, np.zeros_like(own.mass)
-            own.mass = none
+            given = own.give_mass()
             if parent:
-                parent.take_line(mass, none, none, positions[i], np.zeros(3))
+                parent.take_line(*given, positions[i], np.zeros(3))
         elif body.kind == "prismatic":
             shift = own.give_second_moment(parent, farthest)
-            positions[i] += shift
             origins[i] += bodies[i].orientation @ shift
-            for j, other in enumerate(bodies):
-                if other.parent == i:
-                    positions[j] -= shift
+            moved = {j: -shift for j, other in enumerate(bodies) if other.parent == i}
+            for j, way in {**moved, i: shift}.items():
+                positions[j] += way
+                position_sizes[j] += np.abs(way)
     return tuple(
         replace(
             body,
-            position=without_noise(position, SMALLEST * farthest),
+            position=without_noise(position, SMALLEST * size),
             origin=origin,
             **own.cleaned(),
         )
-        for body, own, position, origin in zip(bodies, sums, positions, origins)
+        for body, own, position, size, origin in zip(
+            bodies, sums, positions, position_sizes, origins
+        )
     )
 
 
@@ -93,78 +96,102 @@ def _size(bodies: Sequence[FramedBody]) -> float:
 
 
 class _Sums:
-    """Moments of one body while inertia moves, and how large the numbers were that went in.
+    """Moments of one body while inertia moves, and how large the terms were that went in.
 
-    Each stands in a column of its own: what is known, and what a unit of each late number adds.
+    Both are integrals of (r, 1) (r, 1)ᵀ over the mass: what is known, then what a unit of each late
+    number adds. Each component has a size of its own: next to a large one, a small one is no noise.
     """
 
     def __init__(self, body: FramedBody) -> None:
-        self.mass = np.array([body.mass, *body.late[:, 3, 3]])
-        self.first = np.array([body.first_moment, *body.late[:, :3, 3]])
-        self.second = np.array([body.second_moment, *body.late[:, :3, :3]])
-        sizes = [np.abs(self.mass), np.abs(self.first).max(1), np.abs(self.second).max((1, 2))]
-        self.sizes = np.array(sizes)
+        known = np.empty((4, 4))
+        known[:3, :3], known[3, 3] = body.second_moment, body.mass
+        known[:3, 3] = known[3, :3] = body.first_moment
+        self.moments = np.concatenate([known[None], body.late])
+        self.sizes = np.concatenate([body.sizes[None], _late_sizes(body.late)])
 
-    def give_along_z(self, kept: Array) -> tuple[Array, Array, Array]:
-        """Mass, first and second moment of the line distribution given away."""
-        given = (self.mass - kept, self.first[:, 2].copy(), self.second[:, 2, 2].copy())
-        self.mass, self.first[:, 2], self.second[:, 2, 2] = kept, 0.0, 0.0
-        self.sizes[0] = np.maximum(self.sizes[0], np.abs(kept))
-        return given
+    @property
+    def mass(self) -> Array:
+        return np.asarray(self.moments[:, 3, 3])
 
-    def take_line(
-        self, mass: Array, first: Array, second: Array, origin: Array, axis: Array
-    ) -> None:
+    def give_along_z(self, mass: Array, mass_size: Array) -> tuple[Array, Array]:
+        """Integrals of (z, 1) (z, 1)ᵀ over the mass given away, which may be thought on the axis.
+
+        Of `mass` itself there may be more or less than the body has; and their sizes.
+        """
+        line = np.ix_(range(len(self.moments)), (2, 3), (2, 3))
+        given, sizes = self.moments[line], self.sizes[line]
+        given[:, 1, 1], sizes[:, 1, 1] = mass, mass_size
+        self.moments[:, 2, 2] = self.moments[:, 2, 3] = self.moments[:, 3, 2] = 0.0
+        self.moments[:, 3, 3] -= given[:, 1, 1]
+        self.sizes[:, 3, 3] += mass_size
+        return given, sizes
+
+    def give_mass(self) -> tuple[Array, Array]:
+        """The same of all mass, which may be thought at the origin."""
+        given, sizes = np.zeros((2, len(self.moments), 2, 2))
+        given[:, 1, 1], sizes[:, 1, 1] = self.moments[:, 3, 3], self.sizes[:, 3, 3]
+        self.moments[:, 3, 3] = 0.0
+        return given, sizes
+
+    def take_line(self, given: Array, sizes: Array, origin: Array, axis: Array) -> None:
         """Add mass distributed along a line through `origin` in direction `axis`."""
-        across = np.outer(origin, axis)
-        parts = (
-            mass[:, None, None] * np.outer(origin, origin),
-            first[:, None, None] * (across + across.T),
-            second[:, None, None] * np.outer(axis, axis),
-        )
-        moved = mass[:, None] * origin
-        self.mass = self.mass + mass
-        self.first += moved + first[:, None] * axis
-        self.second += sum(parts)
-        self.sizes[0] += np.abs(mass)
-        self.sizes[1] += np.abs(moved).max(1) + np.abs(first)
-        self.sizes[2] += sum(np.abs(part).max((1, 2)) for part in parts)
+        line = np.zeros((4, 2))
+        line[:3, 0], line[:3, 1], line[3, 1] = axis, origin, 1.0
+        self.moments += line @ given @ line.T
+        self.sizes += np.abs(line) @ sizes @ np.abs(line).T
 
     def give_second_moment(self, parent: _Sums | None, farthest: float) -> Array:
         """Become a particle at the centre of mass, if that is near; returns where it was.
 
         A centre of mass that depends on late numbers stays where it is.
         """
-        mass, first = self.mass[0], self.first[0]
+        mass, first = self.moments[0, 3, 3], self.cleaned_moments()[0, :3, 3]
         near = np.linalg.norm(first) < abs(mass) * farthest
-        late = self.mass[1:].any() or self.first[1:].any()
+        late = self.moments[1:, 3].any()
         shift = first / mass if near and not late else np.zeros(3)
         if parent:
-            parent.second += self.second - self.mass[:, None, None] * np.outer(shift, shift)
-            parent.sizes[2] += self.sizes[2]
-        self.first = self.first - self.mass[:, None] * shift
-        self.second = np.zeros_like(self.second)
+            particle = self.mass[:, None, None] * np.outer(shift, shift)
+            parent.moments[:, :3, :3] += self.moments[:, :3, :3] - particle
+            parent.sizes[:, :3, :3] += self.sizes[:, :3, :3] + np.abs(particle)
+        self.moments[:, :3, 3] -= self.mass[:, None] * shift
+        self.moments[:, 3, :3] = self.moments[:, :3, 3]
+        self.moments[:, :3, :3] = 0.0
         return shift
 
-    def cleaned(self) -> dict[str, Any]:
+    def cleaned_moments(self) -> Array:
         """The moments without what only rounding has left."""
-        smallest = NEGLIGIBLE * self.sizes
-        mass = without_noise(self.mass, smallest[0])
-        first = without_noise(self.first, smallest[1][:, None])
-        second = without_noise(self.second, smallest[2][:, None, None])
-        late = np.empty((len(mass) - 1, 4, 4))
-        late[:, 3, 3], late[:, :3, :3] = mass[1:], second[1:]
-        late[:, :3, 3] = late[:, 3, :3] = first[1:]
-        known = {"mass": float(mass[0]), "first_moment": first[0], "second_moment": second[0]}
-        return {**known, "late": late}
+        return without_noise(self.moments, NEGLIGIBLE * self.sizes)
+
+    def cleaned(self) -> dict[str, Any]:
+        """The same as attributes of a body."""
+        known, *late = self.cleaned_moments()
+        return {
+            "mass": float(known[3, 3]),
+            "first_moment": known[:3, 3],
+            "second_moment": known[:3, :3],
+            "late": np.array(late).reshape(-1, 4, 4),
+            "sizes": self.sizes[0],
+        }
+
+
+def _late_sizes(late: Array) -> Array:
+    """Of lengths, and their squares, which is what units of late numbers are multiplied by."""
+    sizes = np.abs(late)
+    sizes[:, :3, 3] = sizes[:, 3, :3] = sizes[:, :3, 3].max(1, keepdims=True)
+    sizes[:, :3, :3] = sizes[:, :3, :3].max((1, 2), keepdims=True)
+    return sizes
 
 
 def _joint_axis(body: FramedBody) -> Array:
     """Axis of a turning joint in the parent's frame."""
-    sine = math.sin(body.twist)
-    return np.array(
-        [math.sin(body.swing) * sine, -math.cos(body.swing) * sine, math.cos(body.twist)]
-    )
+    (cos, sin), (cosine, sine) = map(_cosine_sine, (body.swing, body.twist))
+    return np.array([sin * sine, -cos * sine, cosine])
+
+
+def _cosine_sine(angle: float) -> tuple[float, float]:
+    """Exactly 0 and ±1 where the angle is a right angle but for rounding."""
+    turns = quarter_turns(angle)
+    return cosine_sine(angle if turns is None else turns * math.pi / 2)
 
 
 def _balances(bodies: Sequence[FramedBody], first_child: dict[int, int], i: int) -> bool:
@@ -175,14 +202,21 @@ def _balances(bodies: Sequence[FramedBody], first_child: dict[int, int], i: int)
 
 def _balancing_mass(
     own: _Sums, parent: _Sums, position: Array, axis: Array, heaviest: float, farthest: float
-) -> Array:
-    """Mass to keep at the joint so that the parent's first moment along x vanishes."""
+) -> tuple[Array, Array]:
+    """Mass to give away so that the parent's first moment along x vanishes; its size.
+
+    All mass, where that cannot be or would leave too much.
+    """
+    m, n = own.moments, own.sizes
+    every = m[:, 3, 3], n[:, 3, 3]
     if position[0] == 0.0:
-        return np.zeros_like(own.mass)
-    total = parent.first[:, 0] + own.mass * position[0] + own.first[:, 2] * axis[0]
-    kept = np.asarray(total / position[0])
+        return every
+    total = parent.moments[:, 0, 3] + m[:, 2, 3] * axis[0]
+    size = parent.sizes[:, 0, 3] + n[:, 2, 3] * abs(axis[0])
+    given = -without_noise(total, NEGLIGIBLE * size) / position[0]
+    kept = m[:, 3, 3] - given
     if kept[1:].any():  # masses are not known: lengths have to tell
         light = farthest < FARTHEST * HEAVIEST * abs(position[0])
     else:
         light = abs(kept[0]) < heaviest
-    return kept if light else np.zeros_like(kept)
+    return (given, size / abs(position[0])) if light else every

@@ -20,6 +20,9 @@ from kane_dynamics.simulation.request import FIXED_STEP, Limits, Method, Request
 OUTPUT_STEP, STEP, TOLERANCE = 0.01, 0.001, 1e-8
 """What zero stands for: s, s, and the error allowed in one step."""
 
+LONGEST = 2.0**31 - 1.0
+"""s, that the time of a point of a trajectory can hold."""
+
 METHODS: dict[str, Method] = {
     "": "rk4",
     "rk4": "rk4",
@@ -57,6 +60,7 @@ def request_for(request: Any, model: Model, settings: Settings, states: JointSta
         _refuse_many(duration, step, most_steps, "in steps of", "steps", remedy)
     most_points, remedy = settings.max_simulation_points, "give a longer output_step"
     _refuse_many(duration, output_step, most_points, "with a point every", "points", remedy)
+    _refuse_long(duration)
     return Request(
         duration=duration,
         q0=model.coordinates(positions, base_coordinates(request.base_pose)),
@@ -87,6 +91,15 @@ def _duration(given: float, end: float) -> float:
     if not given and not end:
         raise Fault(CAUSE, "duration is 0 and no trajectory says when to end: give a duration in s")
     return given or end
+
+
+def _refuse_long(duration: float) -> None:
+    if duration > LONGEST:
+        raise Fault(
+            CAUSE,
+            f"duration is {duration:g} s, expected at most {LONGEST:.0f} s, which is all that "
+            "times in messages can hold",
+        )
 
 
 def _refuse_many(duration: float, step: float, most: int, how: str, what: str, remedy: str) -> None:
