@@ -25,26 +25,43 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Checks:
-    """What should be zero in a simulated motion.
+    """What should be zero in a simulated motion, and what each of it can and cannot see.
+
+    None of them knows whether the model is that of the robot, nor what a torque function does at
+    times at which it is never asked.
 
     Attributes
     ----------
     energy_error : float
         Largest difference between the change of mechanical energy since the start and the work of
-        torques, friction, stops and wrenches, J.
+        torques, friction, stops and wrenches, J. It sees wrong equations, and steps that are too
+        long for the motion. It does not see an input that was misread: its work is misread alike.
     relative_energy_error : float
         The same, divided by the largest energy that went back and forth; or by what speeds of
         1e-6 rad/s and m/s amount to, in a robot that rests.
     local_error : float
         Largest estimated error of one step, over coordinates and speeds in their units: by two
-        steps of half the length, or with a tolerance a hundred times smaller; in those steps that
-        seem worse than all before them, and in a sample of the others.
+        shorter steps that meet at an irrational fraction of it, another one each time, or with a
+        tolerance a hundred times smaller; in those steps that seem worse than all before them, and
+        in a sample of the others: in all where there are no more than a thousand. It sees inputs
+        that change faster than the steps, periodic ones too. It does not see a single short pulse
+        between the places that it looks at, nor how errors grow: in a chaotic motion, within
+        seconds to any size.
     round_trip_error : float
         Largest difference between the forces that acted and those that inverse dynamics asks for
-        the motion, N m or N.
+        the motion, N m or N. It sees accelerations that do not belong to the recorded states, that
+        is wrong equations, also when energy is conserved. It does not see how far a motion has
+        come off its course: what is recorded obeys the equations at every instant.
     momentum_errors : dict from str to float
         Largest change of each momentum that nothing acts on, such as "angular momentum about z"
-        (kg m²/s) or "momentum of joint 'slide'".
+        (kg m²/s) or "momentum of joint 'slide'". It sees what energy does, in a direction of its
+        own.
+    global_error : float or None
+        With ``verify=True``, the largest difference from the same motion computed again with other
+        steps, over all recorded coordinates and speeds in their units; infinite where the two end
+        at different times or for different reasons, nan where the second one was cancelled. It sees
+        errors that grow, chaos, misread inputs and missed events, unless both motions misread or
+        miss the same. It does not see wrong equations: they are the same in both. None without.
     """
 
     energy_error: float
@@ -52,6 +69,7 @@ class Checks:
     local_error: float
     round_trip_error: float
     momentum_errors: Mapping[str, float]
+    global_error: float | None = None
 
 
 def energy_at_rest(functions: Functions, potential: Array, **start: Array) -> float:
@@ -71,7 +89,7 @@ def energy_at_rest(functions: Functions, potential: Array, **start: Array) -> fl
     return float(0.5 * SLOW**2 * inertia + ROUNDING * height)
 
 
-def checks_of(motion: Motion, local_error: float) -> Checks:
+def checks_of(motion: Motion, local_error: float, global_error: float | None) -> Checks:
     """Compute the checks of a motion."""
     functions = motion._functions
     energy = motion.kinetic + motion.potential
@@ -95,4 +113,5 @@ def checks_of(motion: Motion, local_error: float) -> Checks:
         local_error=local_error,
         round_trip_error=float(np.abs(asked - force).max()),
         momentum_errors=errors,
+        global_error=global_error,
     )

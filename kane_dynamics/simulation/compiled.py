@@ -34,7 +34,7 @@ FLAGS = ("-O2", "-fno-tree-vectorize")
 
 CONSTANTS = {
     run: ("HALVINGS", "AT_ONCE"),
-    loop: ("WORSE", "DOUBT", "SLOW"),
+    loop: ("WORSE", "DOUBT", "SLOW", "GOLDEN"),
     problem: ("SAME_TIME", "LARGEST_SPEED", "LARGEST_COORDINATE"),
     constraints: ("PARTS_AT_STOPS",),
 }
@@ -70,7 +70,9 @@ class RunStruct(ctypes.Structure):
         *_fields(POINTER, " ".join(f"{name}_column" for name in COLUMNS)),
         ("rows_done", INTEGER),
         *_fields(REAL, "local_error roughest"),
-        *_fields(INTEGER, "status culprit span step_in_span steps_done stuck known changes"),
+        *_fields(
+            INTEGER, "status culprit span step_in_span steps_done stuck known changes estimates"
+        ),
         *_fields(REAL, "t last_t now middle"),
         *_fields(POINTER, "x k y ky stage half finer k2 k3 k4 trial factor right"),
     )

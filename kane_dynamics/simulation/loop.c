@@ -40,7 +40,7 @@ typedef struct {
     int64_t rows_done;
     double local_error, roughest;
     /* where it is: x at t, and k that follows from x, if that is known; else y and ky at last_t */
-    int64_t status, culprit, span, step_in_span, steps_done, stuck, known, changes;
+    int64_t status, culprit, span, step_in_span, steps_done, stuck, known, changes, estimates;
     double t, last_t, now, middle;
     double *x, *k, *y, *ky, *stage, *half, *finer, *k2, *k3, *k4, *trial, *factor, *right;
 } Run;
@@ -263,22 +263,34 @@ static int is_estimated(Run *r, double h)
     return worse || r->euler || r->steps_done % r->error_stride == 0;
 }
 
-/* Compares the step to y with two steps of half the length; whether it is in doubt. */
-static int estimate_error(Run *r, double h, int *doubt)
+/* Compares the step to y with two shorter steps, the first of which is `part` of it: how far they
+ * are apart, and whether the step is in doubt. */
+static int compare(Run *r, double h, double part, double *most, int *doubt)
 {
-    double factor = r->euler ? 2.0 : 16.0 / 15.0, t = r->t + h / 2, most = 0.0;
-    int status = advance(r, r->t, h / 2, r->x, r->k, r->half);
+    double t = r->t + part * h;
+    int status = advance(r, r->t, part * h, r->x, r->k, r->half);
+    *most = *doubt = 0;
     if (status == RUNNING)
         status = evaluate(r, t, r->half, r->trial);
     if (status == RUNNING)
-        status = advance(r, t, h / 2, r->half, r->trial, r->finer);
+        status = advance(r, t, h - part * h, r->half, r->trial, r->finer);
     for (int64_t i = 0; i < r->nq + r->n; i++) {
         double off = fabs(r->finer[i] - r->y[i]);
-        most = off > most ? off : most;
+        *most = off > *most ? off : *most;
         *doubt |= i >= r->nq && off > DOUBT * fabs(r->y[i]) + SLOW;
     }
-    r->local_error = fmax(r->local_error, factor * most);
     return status;
+}
+
+/* Estimates the error of the step to y. The shorter steps meet elsewhere each time, so that nothing
+ * periodic hides between the places where it is looked at; in doubt, halves are what is judged. */
+static int estimate_error(Run *r, double h, int *doubt)
+{
+    double part = 0.25 + 0.5 * fmod(GOLDEN * (double)++r->estimates, 1.0), most;
+    double order = r->euler ? 2.0 : 5.0, rest = pow(part, order) + pow(1.0 - part, order);
+    int status = compare(r, h, part, &most, doubt);
+    r->local_error = fmax(r->local_error, most / (1.0 - rest));
+    return status == RUNNING && *doubt ? compare(r, h, 0.5, &most, doubt) : status;
 }
 
 /* ------------------------------------------------------------------------- the end of a mode */

@@ -63,6 +63,7 @@ class Motion:
     _functions: Functions = field(repr=False)
     _parameters: tuple[Array, ...] = field(repr=False)
     _local_error: float = field(repr=False)
+    _global_error: float | None = field(repr=False, default=None)
 
     def __repr__(self) -> str:
         said = f": {self.message}" if self.message else ""
@@ -75,7 +76,7 @@ class Motion:
     @cached_property
     def checks(self) -> Checks:
         """How far the motion can be trusted; computed when it is first asked for."""
-        return checks_of(self, self._local_error)
+        return checks_of(self, self._local_error, self._global_error)
 
     def given(self, states: slice | int = slice(None)) -> dict[str, Array]:
         """States as inputs of the functions of the mechanism."""

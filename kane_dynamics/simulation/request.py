@@ -61,6 +61,11 @@ class Request:
     tolerance : float
         Error that ``"dop853"`` and ``"radau"`` allow in one step, in each coordinate and speed,
         relative to it if it is larger than one.
+    verify : bool
+        Whether the motion is computed twice, the second time with steps that are shorter by an
+        irrational factor, or with a tolerance a hundred times smaller: ``motion.checks`` then says
+        how far the two are apart at the end and on the way. A function that gives torques begins
+        again at t = 0.
     max_steps : int, optional
         Steps beyond which a simulation with fixed step is refused, by default 10⁹, and one with
         adaptive step ends, by default after 10⁶: those run in Python, and take about a thousand
@@ -83,6 +88,7 @@ class Request:
     wrenches: Mapping[str, ArrayLike | WrenchHistory] | None = None
     limits: Limits = "ignore"
     tolerance: float = 1e-8
+    verify: bool = False
     max_steps: int | None = None
 
     def __post_init__(self) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from kane_dynamics.arrays import Array
 from kane_dynamics.codegen.functions import Functions
@@ -19,6 +21,7 @@ from kane_dynamics.simulation.rates import evaluated
 from kane_dynamics.simulation.recording import COLUMNS, Outcome
 from kane_dynamics.simulation.request import Request
 from kane_dynamics.simulation.status import Status
+from kane_dynamics.simulation.verification import difference, with_other_steps
 from kane_dynamics.simulation.watch import Cancel, ProgressChoice, Watch
 
 
@@ -46,14 +49,24 @@ def simulate(
         As in `Watch`.
     """
     problem = problem_of(functions, request, bounds, parameters)
-    watch, judge = Watch(request.duration, progress, cancel), Judge(problem)
+    outcome, motion = _simulated(problem, progress, cancel)
+    if not request.verify or outcome.status == Status.CANCELLED:
+        return motion
+    again, other = _simulated(with_other_steps(problem), False, cancel)
+    return replace(motion, _global_error=difference(motion, outcome, other, again, problem))
+
+
+def _simulated(
+    problem: Problem, progress: ProgressChoice, cancel: Cancel | None
+) -> tuple[Outcome, Motion]:
+    watch, judge = Watch(problem.request.duration, progress, cancel), Judge(problem)
     try:
         outcome = _integrated(problem, watch, judge)
     finally:
         watch.close()
     if not outcome.recording.done:
         raise error_at_start(problem, outcome)
-    return _motion(problem, outcome, judge)
+    return outcome, _motion(problem, outcome, judge)
 
 
 def _integrated(problem: Problem, watch: Watch, judge: Judge) -> Outcome:
@@ -78,10 +91,11 @@ def _motion(problem: Problem, outcome: Outcome, judge: Judge) -> Motion:
     given.update(q=recording.column("q"), u=recording.column("u"))
     kinetic, potential = evaluated(rates.functions, "energy", **rates.named(**given)).T.copy()
     if outcome.status in (Status.DIVERGED, Status.UNBALANCED):
-        columns = recording.column("t"), kinetic, potential, recording.column("work")
-        recording.done = judge.count_good(*columns)
+        energies = kinetic, potential, recording.column("work")
+        recording.done = judge.count_good(recording.column("t"), *energies)
+    columns: dict[str, Any] = {name: recording.column(name) for name in COLUMNS}
     return Motion(
-        **{name: recording.column(name) for name in COLUMNS},
+        **columns,
         kinetic=kinetic[: recording.done],
         potential=potential[: recording.done],
         completed=outcome.status == Status.FINISHED,
