@@ -43,7 +43,8 @@ def by_columns(
     def of_state(values: dict[str, Array]) -> Array:
         given = {**values, speeds: units}
         columns = momentum(*(given[name] for name in input_names(momentum_declared)))
-        return 0.5 * (columns + columns.T)
+        symmetric: Array = 0.5 * (columns + columns.T)
+        return symmetric
 
     def mass_matrix(*given: Any, **named: Any) -> Array:
         arrays = prepare(declared, given, named)
