@@ -13,6 +13,7 @@ from kane_dynamics.codegen import Backend, CacheChoice, compile_program
 from kane_dynamics.codegen.address import program_code
 from kane_dynamics.codegen.arguments import Refuse, refuse_overflow
 from kane_dynamics.codegen.backend_c import MachineCode
+from kane_dynamics.codegen.columns import LARGE, by_columns
 from kane_dynamics.codegen.identity import digest
 from kane_dynamics.codegen.listing import listing
 from kane_dynamics.kane.equations import Equations, program, signature
@@ -65,9 +66,16 @@ class Functions:
                 self.equations.check_about(each)
         asked = (name, *about)
         if asked not in self._functions:
-            refuse = self._refuse_singular(name) if name in ACCELERATING else None
-            self._functions[asked] = self.made(*self._asked(name, about), refuse=refuse)
+            if name == "mass_matrix" and len(self.equations.speed_names) > LARGE:
+                self._functions[asked] = self._mass_by_columns()
+            else:
+                refuse = self._refuse_singular(name) if name in ACCELERATING else None
+                self._functions[asked] = self.made(*self._asked(name, about), refuse=refuse)
         return self._functions[asked]
+
+    def _mass_by_columns(self) -> Function:
+        name = "generalized_momentum"
+        return by_columns(self.signature("mass_matrix"), self.function(name), self.signature(name))
 
     def signature(self, name: str, *about: str) -> Signature:
         """What a function takes and gives."""

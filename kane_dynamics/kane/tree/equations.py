@@ -125,6 +125,12 @@ class TreeEquations(Equations):
     def bias(self, given: Given) -> list[Expr]:
         return self.inverse_dynamics(given.but(udot=[given.graph.zero] * self.tree.nu))
 
+    def generalized_momentum(self, given: Given) -> list[Expr]:
+        """M u: the torques that produce accelerations u, at rest and without weight."""
+        bodies = self._settled(self.balanced, given)
+        rest, nothing = [given.graph.zero] * self.tree.nu, (0.0, 0.0, 0.0)
+        return inverse.inverse_dynamics(given.graph, bodies, nothing, given["q"], rest, given["u"])
+
     def gravity(self, given: Given) -> list[Expr]:
         """Generalized forces that hold the robot still against its weight."""
         bodies = self._settled(self.grouped, given)
