@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kane_dynamics.loading import check, load
     from kane_dynamics.quantities import Energy, JointLimits, Momentum
     from kane_dynamics.robot.check import Finding
+    from kane_dynamics.robot.constraints import Coupling, Lock, Loop, Rolling, Weld
     from kane_dynamics.robot.model import Inertia, Joint, Limits, Link, Mimic, Robot
     from kane_dynamics.robot.urdf import read_urdf
     from kane_dynamics.simulation.checks import Checks
@@ -52,6 +53,7 @@ _HOMES = {
     "kane_dynamics.loading": ("check", "load"),
     "kane_dynamics.quantities": ("Energy", "JointLimits", "Momentum"),
     "kane_dynamics.robot.check": ("Finding",),
+    "kane_dynamics.robot.constraints": ("Coupling", "Lock", "Loop", "Rolling", "Weld"),
     "kane_dynamics.robot.model": ("Inertia", "Joint", "Limits", "Link", "Mimic", "Robot"),
     "kane_dynamics.robot.urdf": ("read_urdf",),
     "kane_dynamics.simulation.checks": ("Checks",),
@@ -73,6 +75,7 @@ __all__ = [
     "Checks",
     "CompileError",
     "ComputedTorque",
+    "Coupling",
     "Dynamics",
     "Energy",
     "Finding",
@@ -82,6 +85,8 @@ __all__ = [
     "KaneDynamicsError",
     "Limits",
     "Link",
+    "Lock",
+    "Loop",
     "Mimic",
     "ModelError",
     "Momentum",
@@ -90,9 +95,11 @@ __all__ = [
     "PDControl",
     "Progress",
     "Robot",
+    "Rolling",
     "SingularError",
     "TorqueHistory",
     "Trajectory",
+    "Weld",
     "WrenchHistory",
     "check",
     "load",
