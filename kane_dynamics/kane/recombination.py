@@ -1,0 +1,215 @@
+"""Kane's equations under constraints, by recombination of those without.
+
+Constraints A u = 0 of motion leave p of the n speeds independent: u = T u_p. The partial
+velocities of the constrained mechanism are combinations of those of the free one, so that
+
+    TᵀM T u̇_p = Tᵀ(Q - M c),    u̇ = T u̇_p + c,
+
+where M is the mass matrix, Q the generalized forces less the bias, and c a vector with A c = -b
+for the bias b of the constraints. Forces of the constraints do no work in motions T, and are found
+afterwards from Aᵀλ = M u̇ - Q. Everything here takes matrices of one state, or of many at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kane_dynamics.arrays import Array
+from kane_dynamics.errors import SingularError
+
+REDUNDANT = 1e-10
+"""What is left of a row that others have been taken from, as a share of it, that is rounding."""
+
+VANISHED = 1e-13
+"""Share of the largest row below which one is zero."""
+
+SATISFIED = 1e-7
+"""How far constraints that contradict each other may be from satisfied, relative to their terms."""
+
+Selection = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Recombination:
+    """Which motions constraints leave, for states that have as many independent speeds.
+
+    Attributes
+    ----------
+    A : array (..., m, n)
+        Coefficients of the speeds.
+    scale : array (..., n)
+        Units of the speeds, in which the kinetic energy of each alone is the same.
+    dependent, independent : array (..., r), array (..., n - r)
+        The speeds that follow from others, and those others.
+    T : array (..., n, n - r)
+        All speeds from the independent ones.
+    """
+
+    A: Array
+    scale: Array
+    dependent: Selection
+    independent: Selection
+    T: Array
+
+    @property
+    def rank(self) -> int:
+        return self.dependent.shape[-1]
+
+    def particular(self, right: Array) -> Array:
+        """c with A c = right, in the dependent speeds alone; least squares if there is none."""
+        c = np.zeros(self.A.shape[:-2] + self.A.shape[-1:])
+        if self.rank:
+            block = _columns(self.A, self.dependent)
+            found = np.linalg.pinv(block, rcond=REDUNDANT) @ right[..., None]
+            np.put_along_axis(c, self.dependent, found[..., 0], -1)
+        return c
+
+    def accelerations(self, M: Array, Q: Array, bias: Array) -> Array:
+        """All accelerations."""
+        c = self.particular(-bias)
+        T, across = self.T, np.swapaxes(self.T, -1, -2)
+        if not T.shape[-1]:
+            return c
+        reduced = across @ M @ T
+        right = across @ (Q[..., None] - M @ c[..., None])
+        return np.asarray(c + (T @ _solved(reduced, right))[..., 0])
+
+    def forces(self, generalized: Array) -> Array:
+        """λ with Aᵀλ = generalized forces; of least norm where rows are redundant."""
+        across = np.swapaxes(self.A * self.scale[..., None, :], -1, -2)
+        lengths = np.linalg.norm(across, axis=-2, keepdims=True)
+        there = lengths > VANISHED * lengths.max(axis=-1, keepdims=True, initial=0.0)
+        across = np.where(there, across, 0.0)
+        units = np.where(there, lengths, 1.0) if self.rank == across.shape[-1] else 1.0
+        inverse = np.linalg.pinv(across / units, rcond=REDUNDANT)
+        found = inverse @ (generalized * self.scale)[..., None]
+        return np.asarray((found / np.swapaxes(units * np.ones_like(lengths), -1, -2))[..., 0])
+
+    def torques(self, generalized: Array, actuated: Selection) -> tuple[Array, Array]:
+        """Torques of least norm at some speeds that do in all motions what these forces do.
+
+        Returns
+        -------
+        torques : array (..., n)
+            Zero at all other speeds.
+        missing : array (..., n - r)
+            What they cannot do, for each independent speed, as a share of what is to be done.
+        """
+        across = np.swapaxes(self.T, -1, -2)
+        wanted = (across @ generalized[..., None])[..., 0]
+        acting = across[..., actuated]
+        some = (np.linalg.pinv(acting, rcond=REDUNDANT) @ wanted[..., None])[..., 0]
+        torques = np.zeros(self.T.shape[:-1])
+        torques[..., actuated] = some
+        missing = wanted - (acting @ some[..., None])[..., 0]
+        terms = np.abs(across) @ np.abs(generalized)[..., None]
+        scale = terms[..., 0].max(axis=-1, initial=0.0)[..., None]
+        return torques, missing / np.where(scale > 0.0, scale, 1.0)
+
+
+def recombination(A: Array, inertia: Array, rank: int | None = None) -> Recombination:
+    """Choose dependent speeds, by QR factorization with pivoting.
+
+    Parameters
+    ----------
+    A : array (..., m, n)
+        Coefficients of the speeds in the constraints.
+    inertia : array (..., n)
+        Diagonal of the mass matrix: by it speeds are measured, rad/s and m/s alike.
+    rank : int, optional
+        Of all states; by default that of each is found, and must be the same.
+    """
+    scale = 1.0 / np.sqrt(np.where(inertia > 0.0, inertia, 1.0))
+    scaled = normalized(A * scale[..., None, :])
+    order, ranks = pivoted(scaled)
+    if rank is None:
+        rank = int(ranks.flat[0]) if ranks.size else 0
+        assert (ranks == rank).all()
+    dependent = np.sort(order[..., :rank], axis=-1)
+    independent = np.sort(order[..., rank:], axis=-1)
+    T = np.zeros((*A.shape[:-2], A.shape[-1], A.shape[-1] - rank))
+    ones = np.broadcast_to(np.eye(T.shape[-1]), (*A.shape[:-2], *2 * T.shape[-1:]))
+    np.put_along_axis(T, independent[..., None], ones, -2)
+    if rank and T.shape[-1]:
+        block, rest = _columns(scaled, dependent), _columns(scaled, independent)
+        follow = -np.linalg.pinv(block, rcond=REDUNDANT) @ rest
+        own, others = (np.take_along_axis(scale, each, -1) for each in (dependent, independent))
+        follow = follow * own[..., :, None] / others[..., None, :]
+        np.put_along_axis(T, dependent[..., None], follow, -2)
+    return Recombination(A, scale, dependent, independent, T)
+
+
+def ranks_of(A: Array, inertia: Array) -> NDArray[np.intp]:
+    """How many independent rows there are, state by state."""
+    scale = 1.0 / np.sqrt(np.where(inertia > 0.0, inertia, 1.0))
+    return pivoted(normalized(A * scale[..., None, :]))[1]
+
+
+def normalized(A: Array) -> Array:
+    """Rows of length one, and zero where rounding is all there is of them."""
+    lengths = np.linalg.norm(A, axis=-1, keepdims=True)
+    least = VANISHED * lengths.max(axis=-2, keepdims=True, initial=0.0)
+    there = lengths > least
+    return np.where(there, A / np.where(there, lengths, 1.0), 0.0)
+
+
+def pivoted(A: Array) -> tuple[Selection, NDArray[np.intp]]:
+    """Columns of A in the order that QR with pivoting takes them, and how many are independent.
+
+    The longest of what is left of the columns comes first (Businger and Golub 1965); what is left
+    is made orthogonal twice, so that rounding does not add up.
+    """
+    *states, m, n = A.shape
+    left, order = A.copy(), np.broadcast_to(np.arange(n), (*states, n)).copy()
+    ranks = np.zeros(states, np.intp)
+    basis = np.zeros((*states, m, 0))
+    for k in range(min(m, n)):
+        lengths = np.linalg.norm(left[..., k:], axis=-2)
+        best = lengths.argmax(axis=-1)[..., None]
+        length = np.take_along_axis(lengths, best, -1)
+        goes_on = (length[..., 0] > REDUNDANT) & (ranks == k)
+        if not goes_on.any():
+            break
+        ranks = np.where(goes_on, k + 1, ranks)
+        _exchange(order, k, best + k)
+        _exchange(left, k, (best + k)[..., None, :])
+        q = left[..., k] / np.where(length > 0.0, length, 1.0)
+        q = q - (basis @ (np.swapaxes(basis, -1, -2) @ q[..., None]))[..., 0]
+        q = q / np.maximum(np.linalg.norm(q, axis=-1, keepdims=True), REDUNDANT)
+        basis = np.concatenate([basis, q[..., None]], axis=-1)
+        rest = left[..., k + 1 :]
+        for _ in range(2):
+            rest -= q[..., None] * (q[..., None, :] @ rest)
+    return order, ranks
+
+
+def _exchange(array: Any, k: int, other: Selection) -> None:
+    """Let entry k along the last axis and another one change places."""
+    first = array[..., k : k + 1].copy()
+    index = np.broadcast_to(other, first.shape)
+    array[..., k : k + 1] = np.take_along_axis(array, index, -1)
+    np.put_along_axis(array, index, first, -1)
+
+
+def unsatisfied(A: Array, bias: Array, udot: Array) -> Array:
+    """How far rows are from A u̇ + bias = 0, relative to their terms; `SATISFIED` is enough."""
+    left = (A @ udot[..., None])[..., 0] + bias
+    terms = (np.abs(A) @ np.abs(udot)[..., None])[..., 0] + np.abs(bias)
+    return np.asarray(np.abs(left) / np.maximum(terms, terms.max(axis=-1, keepdims=True) * 1e-3))
+
+
+def _columns(A: Array, which: Selection) -> Array:
+    return np.take_along_axis(A, which[..., None, :], -1)
+
+
+def _solved(matrix: Array, right: Array) -> Array:
+    try:
+        return np.asarray(np.linalg.solve(matrix, right))
+    except np.linalg.LinAlgError:
+        raise SingularError(
+            "a motion that constraints leave has no inertia to be accelerated"
+        ) from None
