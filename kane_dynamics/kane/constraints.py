@@ -48,11 +48,14 @@ class Shape:
     rows : int
     anchors : int
         Numbers that are found where it begins to hold, and kept from then on.
+    positions : int
+        How many of the rows, the first of them, are about positions and have an error.
     """
 
     name: str
     rows: int
-    anchors: int = 0
+    anchors: int
+    positions: int
 
 
 class Constraints(ABC):

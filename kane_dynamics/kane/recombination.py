@@ -57,7 +57,7 @@ class Recombination:
 
     @property
     def rank(self) -> int:
-        return self.dependent.shape[-1]
+        return int(self.dependent.shape[-1])
 
     def particular(self, right: Array) -> Array:
         """c with A c = right, in the dependent speeds alone; least squares if there is none."""
@@ -111,7 +111,7 @@ class Recombination:
         return torques, missing / np.where(scale > 0.0, scale, 1.0)
 
 
-def recombination(A: Array, inertia: Array, rank: int | None = None) -> Recombination:
+def recombination(A: Array, inertia: Array, dependent: Selection | None = None) -> Recombination:
     """Choose dependent speeds, by QR factorization with pivoting.
 
     Parameters
@@ -120,17 +120,21 @@ def recombination(A: Array, inertia: Array, rank: int | None = None) -> Recombin
         Coefficients of the speeds in the constraints.
     inertia : array (..., n)
         Diagonal of the mass matrix: by it speeds are measured, rad/s and m/s alike.
-    rank : int, optional
-        Of all states; by default that of each is found, and must be the same.
+    dependent : array (r,), optional
+        Those that are to be dependent in all states; by default they are chosen state by state,
+        and must be as many in each.
     """
     scale = 1.0 / np.sqrt(np.where(inertia > 0.0, inertia, 1.0))
     scaled = normalized(A * scale[..., None, :])
-    order, ranks = pivoted(scaled)
-    if rank is None:
+    if dependent is None:
+        order, ranks = pivoted(scaled)
         rank = int(ranks.flat[0]) if ranks.size else 0
         assert (ranks == rank).all()
-    dependent = np.sort(order[..., :rank], axis=-1)
-    independent = np.sort(order[..., rank:], axis=-1)
+        dependent, independent = np.sort(order[..., :rank]), np.sort(order[..., rank:])
+    else:
+        rank, others = len(dependent), np.setdiff1d(np.arange(A.shape[-1]), dependent)
+        dependent = np.broadcast_to(dependent, (*A.shape[:-2], rank))
+        independent = np.broadcast_to(others, (*A.shape[:-2], len(others)))
     T = np.zeros((*A.shape[:-2], A.shape[-1], A.shape[-1] - rank))
     ones = np.broadcast_to(np.eye(T.shape[-1]), (*A.shape[:-2], *2 * T.shape[-1:]))
     np.put_along_axis(T, independent[..., None], ones, -2)

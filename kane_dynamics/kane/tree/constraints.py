@@ -300,18 +300,21 @@ def _locked_coordinates(tree: Tree, lock: Lock) -> list[int]:
     return [body.coordinate + k for body in bodies for k in range(sizes.get(body.kind, 1))]
 
 
-def _size(tree: Tree, constraint: Constraint) -> tuple[int, int]:
-    """Rows and anchors of a constraint."""
-    if isinstance(constraint, Loop):
-        return {"point": 3, "axis": 5, "pose": 6}[constraint.keeps], 0
-    if isinstance(constraint, Weld):
-        return 6, 12 if constraint.at1 is None else 0
+def _size(tree: Tree, constraint: Constraint) -> tuple[int, int, int]:
+    """Rows and anchors of a constraint, and how many of the rows are about positions."""
     if isinstance(constraint, Rolling):
-        return 2 if constraint.side_slip else 3, 0
-    if isinstance(constraint, Coupling):
-        return 1, 1
-    speeds = [k for body in _joint_bodies(tree, constraint.joint) for k in body.speeds]
-    return len(speeds), len(_locked_coordinates(tree, constraint))
+        return 2 if constraint.side_slip else 3, 0, 1
+    anchors = 0
+    if isinstance(constraint, Loop):
+        rows = {"point": 3, "axis": 5, "pose": 6}[constraint.keeps]
+    elif isinstance(constraint, Weld):
+        rows, anchors = 6, 12 if constraint.at1 is None else 0
+    elif isinstance(constraint, Coupling):
+        rows, anchors = 1, 1
+    else:
+        rows = sum(len(body.speeds) for body in _joint_bodies(tree, constraint.joint))
+        anchors = len(_locked_coordinates(tree, constraint))
+    return rows, anchors, rows
 
 
 def _bare(constraint: Constraint) -> Constraint:
