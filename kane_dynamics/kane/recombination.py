@@ -141,8 +141,8 @@ def recombination(A: Array, inertia: Array, dependent: Selection | None = None) 
     if rank and T.shape[-1]:
         block, rest = _columns(scaled, dependent), _columns(scaled, independent)
         follow = -np.linalg.pinv(block, rcond=REDUNDANT) @ rest
-        own, others = (np.take_along_axis(scale, each, -1) for each in (dependent, independent))
-        follow = follow * own[..., :, None] / others[..., None, :]
+        own, free = (np.take_along_axis(scale, each, -1) for each in (dependent, independent))
+        follow = follow * own[..., :, None] / free[..., None, :]
         np.put_along_axis(T, dependent[..., None], follow, -2)
     return Recombination(A, scale, dependent, independent, T)
 
