@@ -76,6 +76,7 @@ class ConstrainedDynamics(Dynamics):
         rows = TreeConstraints(equations, constraints)
         self._definitions = tuple(constraints)
         self._constraints = ActiveConstraints(self._functions, rows, active, begun)
+        self._named_motors = actuated is not None
         self._actuated = tuple(self.joint_names if actuated is None else actuated)
         speeds = joint_speeds("actuated", self._actuated, self.joint_names, self.speed_names)
         self._motors = np.array(speeds, np.intp)
@@ -84,7 +85,8 @@ class ConstrainedDynamics(Dynamics):
     def __reduce__(self) -> tuple[Any, ...]:
         _, made_of = super().__reduce__()
         switched = (self._constraints.active, self._constraints.begun)
-        return ConstrainedDynamics, (*made_of, self._definitions, self._actuated, switched)
+        motors = self._actuated if self._named_motors else None
+        return ConstrainedDynamics, (*made_of, self._definitions, motors, switched)
 
     # ------------------------------------------------------------------------------ what it is
     @property
@@ -348,12 +350,14 @@ class ConstrainedDynamics(Dynamics):
             )
 
     def _refuse_locked_motors(self) -> None:
-        for each in self._definitions:
-            if isinstance(each, Lock) and self._constraints.active[each.name]:
-                if each.joint in self._actuated:
-                    raise ArgumentError(
-                        f"actuated: constraint {each.name!r} leaves joint {each.joint!r} no motion"
-                    )
+        """A motor that is asked for by name must be able to move its joint."""
+        active = self._constraints.active
+        locks = [e for e in self._definitions if isinstance(e, Lock) and active[e.name]]
+        for lock in locks:
+            if self._named_motors and lock.joint in self._actuated:
+                raise ArgumentError(
+                    f"actuated: constraint {lock.name!r} leaves joint {lock.joint!r} no motion"
+                )
 
     def _one_state(self, q: ArrayLike) -> Array:
         begin = np.array(q, np.float64)

@@ -100,7 +100,7 @@ def load(
 
 
 def _constrained(
-    made_of: tuple[Any, ...],
+    made_of: tuple[Any, Any, Any, Any, Any, Any],
     constraints: str | os.PathLike[str] | Iterable[Constraint],
     actuated: Iterable[str] | None,
 ) -> Dynamics:

@@ -203,7 +203,8 @@ def unsatisfied(A: Array, bias: Array, udot: Array) -> Array:
     """How far rows are from A u̇ + bias = 0, relative to their terms; `SATISFIED` is enough."""
     left = (A @ udot[..., None])[..., 0] + bias
     terms = (np.abs(A) @ np.abs(udot)[..., None])[..., 0] + np.abs(bias)
-    return np.asarray(np.abs(left) / np.maximum(terms, terms.max(axis=-1, keepdims=True) * 1e-3))
+    size = np.maximum(terms, 1e-3 * terms.max(axis=-1, keepdims=True, initial=0.0))
+    return np.asarray(np.abs(left) / np.where(size > 0.0, size, 1.0))
 
 
 def _columns(A: Array, which: Selection) -> Array:
