@@ -113,8 +113,6 @@ def _constraint(model: pin.Model, *links: tuple[str, Array | None]) -> pin.Rigid
     made = pin.RigidConstraintModel(
         kind, model, joints[0], places[0], joints[1], places[1], aligned
     )
-    made.corrector.Kp[:] = 0.0
-    made.corrector.Kd[:] = 0.0
     return made
 
 
@@ -123,10 +121,13 @@ def _accelerations(oracle: Pinocchio, constraints: list, q: Array, u: Array, tau
     model, G = oracle.model, oracle.G
     data = model.createData()
     settings = pin.ProximalSettings(1e-14, 1e-14, 50)
-    made = [each.createData() for each in constraints]
-    pin.initConstraintDynamics(model, data, constraints)
+    models, made = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    for each in constraints:
+        models.append(each)
+        made.append(each.createData())
+    pin.initConstraintDynamics(model, data, models, made)
     x, order = oracle.configuration(q), np.argmax(G, axis=0)
-    a = pin.constraintDynamics(model, data, x, G @ u, G @ tau, constraints, made, settings)
+    a = pin.constraintDynamics(model, data, x, G @ u, G @ tau, models, made, settings)
     return a[order]
 
 
