@@ -110,10 +110,9 @@ def _constraint(model: pin.Model, *links: tuple[str, Array | None]) -> pin.Rigid
         joints.append(0)
         places.append(pin.SE3.Identity())
     kind, aligned = pin.ContactType.CONTACT_3D, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-    made = pin.RigidConstraintModel(
+    return pin.RigidConstraintModel(
         kind, model, joints[0], places[0], joints[1], places[1], aligned
     )
-    return made
 
 
 def _accelerations(oracle: Pinocchio, constraints: list, q: Array, u: Array, tau: Array) -> Array:

@@ -39,8 +39,10 @@ class Recombination:
 
     Attributes
     ----------
-    A : array (..., m, n)
-        Coefficients of the speeds.
+    rows : array (..., m, n)
+        Coefficients of the speeds, in units of these, as rows of length one.
+    lengths : array (..., m)
+        What the rows have been divided by.
     scale : array (..., n)
         Units of the speeds, in which the kinetic energy of each alone is the same.
     dependent, independent : array (..., r), array (..., n - r)
@@ -49,7 +51,8 @@ class Recombination:
         All speeds from the independent ones.
     """
 
-    A: Array
+    rows: Array
+    lengths: Array
     scale: Array
     dependent: Selection
     independent: Selection
@@ -61,11 +64,12 @@ class Recombination:
 
     def particular(self, right: Array) -> Array:
         """c with A c = right, in the dependent speeds alone; least squares if there is none."""
-        c = np.zeros(self.A.shape[:-2] + self.A.shape[-1:])
+        c = np.zeros(self.T.shape[:-1])
         if self.rank:
-            block = _columns(self.A, self.dependent)
-            found = np.linalg.pinv(block, rcond=REDUNDANT) @ right[..., None]
-            np.put_along_axis(c, self.dependent, found[..., 0], -1)
+            block = _columns(self.rows, self.dependent)
+            found = np.linalg.pinv(block, rcond=REDUNDANT) @ (right / self.lengths)[..., None]
+            units = np.take_along_axis(self.scale, self.dependent, -1)
+            np.put_along_axis(c, self.dependent, units * found[..., 0], -1)
         return c
 
     def accelerations(self, M: Array, Q: Array, bias: Array) -> Array:
@@ -80,14 +84,11 @@ class Recombination:
 
     def forces(self, generalized: Array) -> Array:
         """λ with Aᵀλ = generalized forces; of least norm where rows are redundant."""
-        across = np.swapaxes(self.A * self.scale[..., None, :], -1, -2)
-        lengths = np.linalg.norm(across, axis=-2, keepdims=True)
-        there = lengths > VANISHED * lengths.max(axis=-1, keepdims=True, initial=0.0)
-        across = np.where(there, across, 0.0)
-        units = np.where(there, lengths, 1.0) if self.rank == across.shape[-1] else 1.0
-        inverse = np.linalg.pinv(across / units, rcond=REDUNDANT)
-        found = inverse @ (generalized * self.scale)[..., None]
-        return np.asarray((found / np.swapaxes(units * np.ones_like(lengths), -1, -2))[..., 0])
+        redundant = self.rank < self.lengths.shape[-1]
+        units = np.ones_like(self.lengths) if redundant else self.lengths
+        across = np.swapaxes(self.rows * (self.lengths / units)[..., None], -1, -2)
+        found = np.linalg.pinv(across, rcond=REDUNDANT) @ (generalized * self.scale)[..., None]
+        return np.asarray(found[..., 0] / units)
 
     def torques(self, generalized: Array, actuated: Selection) -> tuple[Array, Array]:
         """Torques of least norm at some speeds that do in all motions what these forces do.
@@ -125,7 +126,7 @@ def recombination(A: Array, inertia: Array, dependent: Selection | None = None) 
         and must be as many in each.
     """
     scale = 1.0 / np.sqrt(np.where(inertia > 0.0, inertia, 1.0))
-    scaled = normalized(A * scale[..., None, :])
+    scaled, lengths = normalized(A * scale[..., None, :])
     if dependent is None:
         order, ranks = pivoted(scaled)
         rank = int(ranks.flat[0]) if ranks.size else 0
@@ -144,21 +145,21 @@ def recombination(A: Array, inertia: Array, dependent: Selection | None = None) 
         own, free = (np.take_along_axis(scale, each, -1) for each in (dependent, independent))
         follow = follow * own[..., :, None] / free[..., None, :]
         np.put_along_axis(T, dependent[..., None], follow, -2)
-    return Recombination(A, scale, dependent, independent, T)
+    return Recombination(scaled, lengths, scale, dependent, independent, T)
 
 
 def ranks_of(A: Array, inertia: Array) -> NDArray[np.intp]:
     """How many independent rows there are, state by state."""
     scale = 1.0 / np.sqrt(np.where(inertia > 0.0, inertia, 1.0))
-    return pivoted(normalized(A * scale[..., None, :]))[1]
+    return pivoted(normalized(A * scale[..., None, :])[0])[1]
 
 
-def normalized(A: Array) -> Array:
-    """Rows of length one, and zero where rounding is all there is of them."""
-    lengths = np.linalg.norm(A, axis=-1, keepdims=True)
-    least = VANISHED * lengths.max(axis=-2, keepdims=True, initial=0.0)
-    there = lengths > least
-    return np.where(there, A / np.where(there, lengths, 1.0), 0.0)
+def normalized(A: Array) -> tuple[Array, Array]:
+    """Rows of length one, zero where rounding is all there is of them, and their lengths."""
+    lengths = np.linalg.norm(A, axis=-1)
+    there = lengths > VANISHED * lengths.max(axis=-1, keepdims=True, initial=0.0)
+    lengths = np.where(there, lengths, 1.0)
+    return np.where(there[..., None], A / lengths[..., None], 0.0), lengths
 
 
 def pivoted(A: Array) -> tuple[Selection, NDArray[np.intp]]:
