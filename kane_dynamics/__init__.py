@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kane_dynamics.constrained import ConstrainedDynamics
+    from kane_dynamics.constrained.dynamics import ConstrainedDynamics
     from kane_dynamics.dynamics import Dynamics
     from kane_dynamics.errors import (
         ArgumentError,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _HOMES = {
-    "kane_dynamics.constrained": ("ConstrainedDynamics",),
+    "kane_dynamics.constrained.dynamics": ("ConstrainedDynamics",),
     "kane_dynamics.dynamics": ("Dynamics",),
     "kane_dynamics.errors": (
         "ArgumentError",

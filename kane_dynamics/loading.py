@@ -105,7 +105,7 @@ def _constrained(
     actuated: Iterable[str] | None,
 ) -> Dynamics:
     # Imported here: what has no constraints does without.
-    from kane_dynamics.constrained import ConstrainedDynamics
+    from kane_dynamics.constrained.dynamics import ConstrainedDynamics
     from kane_dynamics.robot.constraint_file import read_constraints
     from kane_dynamics.robot.constraints import constraints_from
 

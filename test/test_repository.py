@@ -33,10 +33,11 @@ MAY_IMPORT = {
     "python_process": set(),
     "quantities": {"arrays"},
     "dynamics": ENGINE | {"late", "quantities", "simulation"},
-    "loading": ENGINE | {"dynamics"},
+    "constrained": ENGINE | {"dynamics", "simulation"},
+    "loading": ENGINE | {"constrained", "dynamics"},
     "simulation": ENGINE - {"robot"} | {"python_process"},
     "ros": ENGINE | {"dynamics", "loading", "python_process", "simulation"},
-    "__init__": ENGINE | {"dynamics", "loading", "quantities", "simulation"},
+    "__init__": ENGINE | {"constrained", "dynamics", "loading", "quantities", "simulation"},
 }
 
 

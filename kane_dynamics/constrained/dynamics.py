@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kane_dynamics.active import ActiveConstraints, Rows, joint_speeds
 from kane_dynamics.arrays import Array
-from kane_dynamics.assembly import assembled
 from kane_dynamics.codegen import Backend, CacheChoice
+from kane_dynamics.constrained.active import ActiveConstraints, Rows, joint_speeds
+from kane_dynamics.constrained.assembly import assembled
 from kane_dynamics.dynamics import Dynamics, Wrenches
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.recombination import (

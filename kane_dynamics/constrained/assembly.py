@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kane_dynamics.active import Rows
 from kane_dynamics.arrays import Array
+from kane_dynamics.constrained.active import Rows
 from kane_dynamics.errors import ArgumentError
 
 ASSEMBLED = 1e-10
