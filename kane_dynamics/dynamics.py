@@ -25,6 +25,7 @@ from kane_dynamics.simulation.request import Request, spelled_out
 from kane_dynamics.symbolic.program import Input, Operations, Signature
 
 if TYPE_CHECKING:
+    from kane_dynamics.simulation.holding import Holding
     from kane_dynamics.simulation.motion import Motion
     from kane_dynamics.simulation.watch import Cancel, ProgressChoice
 
@@ -319,7 +320,12 @@ class Dynamics:
         limits = zip(self.limits.lower.tolist(), self.limits.upper.tolist())
         bounds = dict(zip(self.joint_names, limits))
         request, late = Request(*asked, **options), self.parameters
-        return simulate(self._functions, request, bounds, late, progress, cancel)
+        holding = self._holding(request)
+        return simulate(self._functions, request, bounds, late, progress, cancel, holding)
+
+    def _holding(self, request: Request) -> Holding | None:
+        """Constraints that hold throughout a simulation."""
+        return None
 
     # ------------------------------------------------------------- numbers given at run time
     def set_inertia(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,8 @@ from kane_dynamics.kane.tree.equations import TreeEquations
 from kane_dynamics.robot.constraints import Constraint, Lock
 from kane_dynamics.robot.model import Inertia, Robot
 from kane_dynamics.robot.tree import Tree
+from kane_dynamics.simulation.holding import Holding, Said
+from kane_dynamics.simulation.request import Request
 
 PRODUCED = 1e-8
 """Share of generalized forces that actuated joints may fail to produce by rounding."""
@@ -243,29 +245,9 @@ class ConstrainedDynamics(Dynamics):
         begin = self._one_state(q)
         held = joint_speeds("fixed", fixed, self.joint_names, self.speed_names)
         free = [k for k in range(self.dof) if k not in held]
-        anchors, rates = self._constraints.anchors(begin), self._function_of_rates()
-        still = np.zeros(self.dof)
-
-        def moved(q: Array, motion: Array) -> Array:
-            q = q + rates(q, motion)
-            for first in self._functions.equations.quaternions:
-                q[first : first + 4] /= np.linalg.norm(q[first : first + 4])
-            return q
-
-        return assembled(begin, lambda q: self._constraints.rows(q, still, anchors), moved, free)
-
-    def simulate(self, *asked: Any, **options: Any) -> NoReturn:
-        """Not there for robots with constraints yet.
-
-        Raises
-        ------
-        ArgumentError
-            Always.
-        """
-        raise ArgumentError(
-            f"{self.robot.name}: robots with constraints cannot be simulated yet, integrate "
-            "forward_dynamics instead"
-        )
+        anchors, still = self._constraints.anchors(begin), np.zeros(self.dof)
+        rows = self._constraints.rows
+        return assembled(begin, lambda q: rows(q, still, anchors), self._displaced, free)
 
     # ------------------------------------------------------------------------ what these need
     def _moved(
@@ -362,11 +344,27 @@ class ConstrainedDynamics(Dynamics):
     def _one_state(self, q: ArrayLike) -> Array:
         begin = np.array(q, np.float64)
         if begin.shape != (self.nq,):
-            raise ArgumentError(f"assemble: q must have shape ({self.nq},), got {begin.shape}")
+            raise ArgumentError(f"q must have shape ({self.nq},), got {begin.shape}")
         return begin
 
-    def _function_of_rates(self) -> Callable[..., Array]:
-        return self._function("coordinate_rates")
+    def _displaced(self, q: Array, motion: Array) -> Array:
+        """Coordinates after a small motion."""
+        q = q + self._function("coordinate_rates")(q, motion)
+        for first in self._functions.equations.quaternions:
+            q[first : first + 4] /= np.linalg.norm(q[first : first + 4])
+        return q
+
+    def _holding(self, request: Request) -> Holding | None:
+        if not self.active:
+            return None
+        begin = self._one_state(request.q0)
+        anchors, inertia = self._constraints.anchors(begin), _diagonal(super().mass_matrix(begin))
+
+        def said(q: Array, u: Array) -> Said:
+            rows = self._constraints.rows(q, u, anchors)
+            return Said(rows.A, rows.bias, rows.errors, rows.names, rows.positions)
+
+        return Holding(said, self._displaced, inertia)
 
 
 def _diagonal(M: Array) -> Array:

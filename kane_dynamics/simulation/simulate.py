@@ -11,6 +11,7 @@ from kane_dynamics.errors import CompileError
 from kane_dynamics.simulation.balance import Judge
 from kane_dynamics.simulation.compiled import CompiledSteps
 from kane_dynamics.simulation.constraints import Bounds
+from kane_dynamics.simulation.holding import Holding
 from kane_dynamics.simulation.loop import FixedSteps
 from kane_dynamics.simulation.messages import error_at_start, message
 from kane_dynamics.simulation.motion import Motion
@@ -29,6 +30,7 @@ def simulate(
     parameters: Sequence[Array] = (),
     progress: ProgressChoice = None,
     cancel: Cancel | None = None,
+    holding: Holding | None = None,
 ) -> Motion:
     """The motion of a mechanism.
 
@@ -44,8 +46,10 @@ def simulate(
         Values of the late numbers of the equations.
     progress, cancel
         As in `Watch`.
+    holding : Holding, optional
+        Constraints that hold throughout; such a simulation runs in Python.
     """
-    problem = problem_of(functions, request, bounds, parameters)
+    problem = problem_of(functions, request, bounds, parameters, holding)
     watch, judge = Watch(request.duration, progress, cancel), Judge(problem)
     try:
         outcome = _integrated(problem, watch, judge)
@@ -62,7 +66,7 @@ def _integrated(problem: Problem, watch: Watch, judge: Judge) -> Outcome:
 
         return AdaptiveSteps(problem, watch).outcome()
     backend = problem.rates.functions.backend
-    if backend != "numpy":
+    if backend != "numpy" and problem.holding is None:
         try:
             return CompiledSteps(problem, watch, judge).outcome()
         except CompileError as error:
