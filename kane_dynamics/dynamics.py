@@ -214,7 +214,7 @@ class Dynamics:
             If a link that moves has no inertia to be accelerated; the message names it.
         """
         if wrenches is not None:
-            tau = _checked("forward_dynamics", "tau", tau, self.dof)
+            tau = checked("forward_dynamics", "tau", tau, self.dof)
             tau = _sum("forward_dynamics", tau, self.wrench_forces(q, wrenches))
         return self._forward_dynamics(q, u, tau)
 
@@ -449,7 +449,7 @@ def _sum(function: str, a: Array, b: Array) -> Array:
     return a + b
 
 
-def _checked(function: str, name: str, value: ArrayLike, size: int) -> Array:
+def checked(function: str, name: str, value: ArrayLike, size: int) -> Array:
     """One argument as array of shape (size,) or (N, size), checked as compiled functions do."""
     (array,) = prepare(Signature(function, (Input(name, size),), ()), [value], {})
     return array

@@ -44,8 +44,19 @@ def _four_bar(*constraints, **options) -> kd.Dynamics:
         ),
         (
             lambda: _four_bar(FOUR_BAR_LOOP).forward_dynamics(np.ones(3), np.ones(3), [1.0]),
-            "tau must have shape (3,) or (N, 3), got (1,)",
+            "forward_dynamics: tau must have shape (3,) or (N, 3), got (1,)",
         ),
+        (
+            lambda: _four_bar(FOUR_BAR_LOOP).forward_dynamics(
+                np.ones((2, 3)), np.ones(3), np.ones((4, 3))
+            ),
+            "tau has 4 states, other arguments have 2",
+        ),
+        (
+            lambda: _four_bar(FOUR_BAR_LOOP).forward_dynamics(np.ones(3), np.ones(3), ["1"] * 3),
+            "must hold real numbers",
+        ),
+        (lambda: _four_bar(FAR).assemble(["1", "2", "3"]), "q must hold real numbers"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(ask, sentence: str) -> None:

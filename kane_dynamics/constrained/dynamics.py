@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kane_dynamics.arrays import Array
+from kane_dynamics.arrays import Array, real_array
 from kane_dynamics.codegen import Backend, CacheChoice
 from kane_dynamics.constrained.active import ActiveConstraints, Rows, joint_speeds
 from kane_dynamics.constrained.assembly import assembled
-from kane_dynamics.dynamics import Dynamics, Wrenches
+from kane_dynamics.dynamics import Dynamics, Wrenches, checked
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.recombination import (
     SATISFIED,
@@ -256,11 +256,11 @@ class ConstrainedDynamics(Dynamics):
         """Accelerations, rows, the mass matrix and generalized forces less the bias."""
         zeros = np.zeros(self.dof)
         against = super().inverse_dynamics(q, u, zeros, wrenches)
-        torques = np.asarray(tau, np.float64)
-        if torques.shape[-1:] != (self.dof,) or torques.ndim > 2:
+        torques = checked("forward_dynamics", "tau", tau, self.dof)
+        if torques.ndim == against.ndim == 2 and len(torques) != len(against):
             raise ArgumentError(
-                f"forward_dynamics: tau must have shape ({self.dof},) or (N, {self.dof}), got "
-                f"{torques.shape}"
+                f"forward_dynamics: tau has {len(torques)} states, other arguments have "
+                f"{len(against)}"
             )
         rows = self._constraints.rows(q, u)
         M, A, bias, errors, Q = _together(
@@ -342,7 +342,7 @@ class ConstrainedDynamics(Dynamics):
                 )
 
     def _one_state(self, q: ArrayLike) -> Array:
-        begin = np.array(q, np.float64)
+        begin: Array = real_array("q", q).copy()
         if begin.shape != (self.nq,):
             raise ArgumentError(f"q must have shape ({self.nq},), got {begin.shape}")
         return begin
