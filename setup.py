@@ -52,7 +52,7 @@ setup(
         ]
     },
     python_requires=">=3.10",
-    install_requires=["numpy", "scipy", "sympy", "urdf-parser-py"],
+    install_requires=["numpy", "pyyaml", "scipy", "sympy", "urdf-parser-py"],
     extras_require={
         # ROS 2 Kilted as wheels, for machines without a ROS distribution
         "ros": [f"{wheel}; {WITH_ROS_WHEELS}" for wheel in ROS_WHEELS],

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kane_dynamics.constrained.dynamics import ConstrainedDynamics
     from kane_dynamics.dynamics import Dynamics
     from kane_dynamics.errors import (
         ArgumentError,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         Momentum,
     )
     from kane_dynamics.robot.check import Finding
+    from kane_dynamics.robot.constraints import Coupling, Lock, Loop, Rolling, Weld
     from kane_dynamics.robot.model import Inertia, Joint, Limits, Link, Mimic, Robot
     from kane_dynamics.robot.urdf import read_urdf
     from kane_dynamics.simulation.checks import Checks
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _HOMES = {
+    "kane_dynamics.constrained.dynamics": ("ConstrainedDynamics",),
     "kane_dynamics.dynamics": ("Dynamics",),
     "kane_dynamics.errors": (
         "ArgumentError",
@@ -70,6 +73,7 @@ _HOMES = {
         "Momentum",
     ),
     "kane_dynamics.robot.check": ("Finding",),
+    "kane_dynamics.robot.constraints": ("Coupling", "Lock", "Loop", "Rolling", "Weld"),
     "kane_dynamics.robot.model": ("Inertia", "Joint", "Limits", "Link", "Mimic", "Robot"),
     "kane_dynamics.robot.urdf": ("read_urdf",),
     "kane_dynamics.simulation.checks": ("Checks",),
@@ -91,6 +95,8 @@ __all__ = [
     "Checks",
     "CompileError",
     "ComputedTorque",
+    "ConstrainedDynamics",
+    "Coupling",
     "Dynamics",
     "Energy",
     "Finding",
@@ -103,6 +109,8 @@ __all__ = [
     "Limits",
     "Linearization",
     "Link",
+    "Lock",
+    "Loop",
     "Mimic",
     "Mode",
     "ModelError",
@@ -114,9 +122,11 @@ __all__ = [
     "Progress",
     "ReducedSpeeds",
     "Robot",
+    "Rolling",
     "SingularError",
     "TorqueHistory",
     "Trajectory",
+    "Weld",
     "WrenchHistory",
     "check",
     "load",

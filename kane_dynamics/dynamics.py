@@ -26,6 +26,7 @@ from kane_dynamics.simulation.request import Request, spelled_out
 from kane_dynamics.symbolic.program import Input, Operations, Signature
 
 if TYPE_CHECKING:
+    from kane_dynamics.simulation.holding import Holding
     from kane_dynamics.simulation.motion import Motion
     from kane_dynamics.simulation.watch import Cancel, ProgressChoice
 
@@ -209,7 +210,7 @@ class Dynamics(Analysis):
             If a link that moves has no inertia to be accelerated; the message names it.
         """
         if wrenches is not None:
-            tau = _checked("forward_dynamics", "tau", tau, self.dof)
+            tau = checked("forward_dynamics", "tau", tau, self.dof)
             tau = _sum("forward_dynamics", tau, self.wrench_forces(q, wrenches))
         return self._forward_dynamics(q, u, tau)
 
@@ -315,7 +316,12 @@ class Dynamics(Analysis):
         limits = zip(self.limits.lower.tolist(), self.limits.upper.tolist())
         bounds = dict(zip(self.joint_names, limits))
         request, late = Request(*asked, **options), self.parameters
-        return simulate(self._functions, request, bounds, late, progress, cancel)
+        holding = self._holding(request)
+        return simulate(self._functions, request, bounds, late, progress, cancel, holding)
+
+    def _holding(self, request: Request) -> Holding | None:
+        """Constraints that hold throughout a simulation."""
+        return None
 
     # ------------------------------------------------------------- numbers given at run time
     def set_inertia(
@@ -439,7 +445,7 @@ def _sum(function: str, a: Array, b: Array) -> Array:
     return a + b
 
 
-def _checked(function: str, name: str, value: ArrayLike, size: int) -> Array:
+def checked(function: str, name: str, value: ArrayLike, size: int) -> Array:
     """One argument as array of shape (size,) or (N, size), checked as compiled functions do."""
     (array,) = prepare(Signature(function, (Input(name, size),), ()), [value], {})
     return array

@@ -6,6 +6,8 @@ import logging
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from types import NoneType
+from typing import TYPE_CHECKING, Any
 
 from kane_dynamics.codegen import Backend, CacheChoice, begin
 from kane_dynamics.dynamics import Dynamics
@@ -17,6 +19,9 @@ from kane_dynamics.robot.magnitude import LARGEST
 from kane_dynamics.robot.model import Robot
 from kane_dynamics.robot.tree import moving_tree, with_late
 from kane_dynamics.robot.urdf import read_urdf
+
+if TYPE_CHECKING:
+    from kane_dynamics.robot.constraints import Constraint
 
 Source = str | bytes | os.PathLike[str] | Robot
 
@@ -34,6 +39,8 @@ def load(
     cache: CacheChoice = True,
     late: str | Iterable[str] = (),
     payload: str | Iterable[str] = (),
+    constraints: str | os.PathLike[str] | Iterable[Constraint] | None = None,
+    actuated: Iterable[str] | None = None,
 ) -> Dynamics:
     """The dynamics of a robot.
 
@@ -62,6 +69,11 @@ def load(
         description.
     payload : str or iterable of str
         Links that may carry something, whose inertia `Dynamics.set_payload` gives.
+    constraints : path or list of constraints, optional
+        What the description cannot say: `Loop`, `Rolling`, `Coupling`, `Lock`, `Weld`; in Python,
+        or in a YAML file. The result is then a `ConstrainedDynamics`.
+    actuated : iterable of str, optional
+        With constraints: joints that have motors; by default all but a floating base.
 
     Raises
     ------
@@ -80,7 +92,30 @@ def load(
             _logger.warning("%s: %s", robot.source, finding.message)
     tree = with_late(tree, robot, late, payload)
     given = [robot.link(name).inertia for name in tree.late] + [NOTHING] * len(tree.payload)
-    return Dynamics(robot, tree, _gravity(gravity), backend, cache, given)
+    made_of = robot, tree, _gravity(gravity), backend, cache, given
+    if constraints is None:
+        if actuated is not None:
+            raise ArgumentError("actuated is given without constraints, expected both or neither")
+        return Dynamics(*made_of)
+    return _constrained(made_of, constraints, actuated)
+
+
+def _constrained(
+    made_of: tuple[Any, Any, Any, Any, Any, Any],
+    constraints: str | os.PathLike[str] | Iterable[Constraint],
+    actuated: Iterable[str] | None,
+) -> Dynamics:
+    # Imported here: what has no constraints does without.
+    from kane_dynamics.constrained.dynamics import ConstrainedDynamics
+    from kane_dynamics.robot.constraint_file import read_constraints
+    from kane_dynamics.robot.constraints import constraints_from
+
+    named = isinstance(constraints, (str, os.PathLike))
+    found = read_constraints(constraints) if named else constraints_from(constraints)  # type: ignore[arg-type]
+    if isinstance(actuated, (str, bytes)) or not isinstance(actuated, (Iterable, NoneType)):
+        raise ArgumentError(f"actuated is {actuated!r}, expected a list of joint names")
+    motors = None if actuated is None else tuple(actuated)
+    return ConstrainedDynamics(*made_of, found, motors)
 
 
 def check(source: Source) -> tuple[Finding, ...]:

@@ -35,10 +35,12 @@ MAY_IMPORT = {
     "operational": {"arrays", "errors"},
     "analysis": ENGINE | {"operational", "quantities", "simulation"},
     "dynamics": ENGINE | {"analysis", "late", "quantities", "simulation"},
-    "loading": ENGINE | {"dynamics"},
+    "constrained": ENGINE | {"dynamics", "simulation"},
+    "loading": ENGINE | {"constrained", "dynamics"},
     "simulation": ENGINE - {"robot"} | {"python_process"},
     "ros": ENGINE | {"dynamics", "loading", "python_process", "simulation"},
-    "__init__": ENGINE | {"dynamics", "loading", "operational", "quantities", "simulation"},
+    "__init__": ENGINE
+    | {"constrained", "dynamics", "loading", "operational", "quantities", "simulation"},
 }
 
 

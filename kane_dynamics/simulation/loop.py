@@ -116,8 +116,12 @@ class FixedSteps(Run):
             y = self._semi_implicit_euler(h, x, k1)
         else:
             y = self._runge_kutta_4(t, h, x, k1)
-        refuse_unreasonable(y[self.layout.qdot], y[self.layout.udot])
-        return self.problem.normalized(y)
+        at, holding = self.layout, self.problem.holding
+        refuse_unreasonable(y[at.qdot], y[at.udot])
+        y = self.problem.normalized(y)
+        if holding is not None:
+            y[at.qdot], y[at.udot] = holding.corrected(y[at.qdot], y[at.udot])
+        return y
 
     def _semi_implicit_euler(self, h: float, x: Array, k1: Array) -> Array:
         """Speeds first, then coordinates with the new speeds."""

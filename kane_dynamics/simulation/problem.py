@@ -15,6 +15,7 @@ from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.equations import Equations
 from kane_dynamics.simulation.constraints import Bounds, constraints_of, within
 from kane_dynamics.simulation.history import Table
+from kane_dynamics.simulation.holding import Holding
 from kane_dynamics.simulation.inputs import input_of, wrench_table
 from kane_dynamics.simulation.rates import Rates, RightHandSide, evaluated
 from kane_dynamics.simulation.request import Request
@@ -55,6 +56,8 @@ class Problem:
         From 0 to the duration, times that no step may cross because something is not smooth there.
     row_times : array
         When the motion is recorded.
+    holding : Holding, optional
+        Constraints that hold throughout.
     """
 
     request: Request
@@ -65,6 +68,7 @@ class Problem:
     same_time: float
     breaks: Array
     row_times: Array
+    holding: Holding | None = None
 
     @property
     def equations(self) -> Equations:
@@ -83,7 +87,11 @@ class Problem:
 
 
 def problem_of(
-    functions: Functions, request: Request, bounds: Bounds, parameters: Sequence[Array] = ()
+    functions: Functions,
+    request: Request,
+    bounds: Bounds,
+    parameters: Sequence[Array] = (),
+    holding: Holding | None = None,
 ) -> Problem:
     """Fit what is asked for to a mechanism; ArgumentError says what does not fit.
 
@@ -95,10 +103,16 @@ def problem_of(
         Limits of positions, which the mechanism itself does not know.
     parameters : sequence of array
         Values of the late numbers of the equations.
+    holding : Holding, optional
+        Constraints that hold throughout.
     """
     equations = functions.equations
     _refuse_large_result(equations, request)
     q, u = _initial_state(equations, request)
+    if holding is not None:
+        _refuse_adaptive(request)
+        holding.refuse_violation(q, u)
+        q, u = holding.corrected(q, u)
     source = input_of(request.torque)
     table = source.table(equations)
     links = tuple(sorted(request.wrenches or ()))
@@ -129,7 +143,16 @@ def problem_of(
         same_time=same_time,
         breaks=_breaks(knots, duration, same_time),
         row_times=_row_times(duration, apart),
+        holding=holding,
     )
+
+
+def _refuse_adaptive(request: Request) -> None:
+    if not request.fixed:
+        raise ArgumentError(
+            f"simulate: method {request.method!r} does not know constraints, expected 'rk4' or "
+            "'euler'"
+        )
 
 
 def _refuse_large_result(equations: Equations, request: Request) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from kane_dynamics.arrays import Array
 from kane_dynamics.codegen.functions import Function
-from kane_dynamics.errors import ArgumentError
+from kane_dynamics.errors import ArgumentError, SingularError
 from kane_dynamics.simulation.constraints import Friction, Kind, recombined
 from kane_dynamics.simulation.inputs import AskedTorque
 from kane_dynamics.simulation.problem import LARGEST_COORDINATE, LARGEST_SPEED, Problem
@@ -105,7 +105,7 @@ class Run(ABC):
         After the rates of events comes what pushes the constraints that hold.
         """
         at, rates, stuck = self.layout, self.problem.rates, self.stuck
-        held = bool(stuck.any())
+        held = bool(stuck.any()) or self.problem.holding is not None
         if held not in self._functions:
             self._functions[held] = rates.function(held)
         self._given.update(q=x[at.qdot], u=x[at.udot], modes=self.modes, t=np.array([t]))
@@ -114,25 +114,33 @@ class Run(ABC):
             k = self._functions[held](*(self._given[each.name] for each in rates.side.inputs))
         except ArgumentError:  # what is not a number has come into the equations
             raise Ended(Status.DIVERGED) from None
-        if not at.m:
-            return k
         pushed = np.zeros(at.m)
         if held:
-            pushed[stuck] = self._hold(k, stuck)
+            pushed[stuck] = self._hold(x, k, stuck)
+        if not at.m:
+            return k[: at.gdot.stop]
+        if held:
             k[at.g][stuck] = (self.limits + self.margin - np.abs(pushed))[stuck]
         k[at.gdot] += np.where(self.limited, self.modes * k[at.udot][self.rows], 0.0)
         return np.append(k[: at.gdot.stop], pushed)
 
-    def _hold(self, k: Array, stuck: Any) -> Array:
+    def _hold(self, x: Array, k: Array, stuck: Any) -> Array:
         """Put the accelerations in, and the forces that hold; what pushes against these."""
-        at, held = self.layout, np.zeros(self.layout.n, bool)
-        held[self.rows[stuck]] = True
+        at, rows, holding = self.layout, self.rows[stuck], self.problem.holding
+        M, right = k[at.mass].reshape(at.n, at.n), k[at.udot].copy()
         try:
-            k[at.udot], hold = recombined(k[at.mass].reshape(at.n, at.n), k[at.udot], held)
-        except np.linalg.LinAlgError:
+            if holding is not None:
+                state = x[at.qdot], x[at.udot]
+                k[at.udot], forces, own = holding.accelerations(*state, M, right, rows)
+                k[at.other] += forces
+                return -own
+            held = np.zeros(at.n, bool)
+            held[rows] = True
+            k[at.udot], hold = recombined(M, right, held)
+        except (np.linalg.LinAlgError, SingularError):
             raise Ended(Status.SINGULAR) from None
         k[at.other] -= hold
-        return np.asarray(hold[self.rows[stuck]])
+        return np.asarray(hold[rows])
 
     def _values(self, t: float, x: Array) -> Array:
         """Of the input and of the wrenches, at an instant."""

@@ -13,6 +13,7 @@ from kane_dynamics.errors import CompileError
 from kane_dynamics.simulation.balance import Judge
 from kane_dynamics.simulation.compiled import CompiledSteps
 from kane_dynamics.simulation.constraints import Bounds
+from kane_dynamics.simulation.holding import Holding
 from kane_dynamics.simulation.loop import FixedSteps
 from kane_dynamics.simulation.messages import error_at_start, message
 from kane_dynamics.simulation.motion import Motion
@@ -32,6 +33,7 @@ def simulate(
     parameters: Sequence[Array] = (),
     progress: ProgressChoice = None,
     cancel: Cancel | None = None,
+    holding: Holding | None = None,
 ) -> Motion:
     """The motion of a mechanism.
 
@@ -47,8 +49,10 @@ def simulate(
         Values of the late numbers of the equations.
     progress, cancel
         As in `Watch`.
+    holding : Holding, optional
+        Constraints that hold throughout; such a simulation runs in Python.
     """
-    problem = problem_of(functions, request, bounds, parameters)
+    problem = problem_of(functions, request, bounds, parameters, holding)
     outcome, motion = _simulated(problem, progress, cancel)
     if not request.verify or outcome.status == Status.CANCELLED:
         return motion
@@ -75,7 +79,7 @@ def _integrated(problem: Problem, watch: Watch, judge: Judge) -> Outcome:
 
         return AdaptiveSteps(problem, watch).outcome()
     backend = problem.rates.functions.backend
-    if backend != "numpy":
+    if backend != "numpy" and problem.holding is None:
         try:
             return CompiledSteps(problem, watch, judge).outcome()
         except CompileError as error:

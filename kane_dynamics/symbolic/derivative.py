@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kane_dynamics.symbolic.graph import Expr, Graph, reachable
 from kane_dynamics.symbolic.operations import OPERATIONS
@@ -18,15 +18,29 @@ def derivatives(graph: Graph, outputs: Sequence[Expr], inputs: Sequence[Expr]) -
     (True, True)
     """
     nodes = reachable(outputs)
-    columns = [_tangents(graph, nodes, x) for x in inputs]
+    columns = [_tangents(graph, nodes, {x: graph.one}) for x in inputs]
     return [[column.get(y, graph.zero) for column in columns] for y in outputs]
 
 
-def _tangents(graph: Graph, nodes: Sequence[Expr], x: Expr) -> dict[Expr, Expr]:
-    """Derivative with respect to x of every node that depends on it."""
-    tangent = {x: graph.one}
+def rates(graph: Graph, outputs: Sequence[Expr], of_inputs: Mapping[Expr, Expr]) -> list[Expr]:
+    """Rate of every output when inputs change at these rates, and all others do not.
+
+    >>> graph = Graph()
+    >>> x, xdot = graph.inputs("x", 2)
+    >>> rates(graph, [graph.sin(x)], {x: xdot}) == [graph.cos(x) * xdot]
+    True
+    """
+    tangent = _tangents(graph, reachable(outputs), of_inputs)
+    return [tangent.get(y, graph.zero) for y in outputs]
+
+
+def _tangents(
+    graph: Graph, nodes: Sequence[Expr], of_inputs: Mapping[Expr, Expr]
+) -> dict[Expr, Expr]:
+    """Rate of every node that depends on inputs which change."""
+    tangent = dict(of_inputs)
     for node in nodes:
-        if node is x or not any(arg in tangent for arg in node.args):
+        if node in of_inputs or not any(arg in tangent for arg in node.args):
             continue
         slopes = [tangent.get(arg, graph.zero) for arg in node.args]
         tangent[node] = OPERATIONS[node.op].slope(graph, node, slopes)

@@ -45,7 +45,7 @@ def placements(
     return ground, result, joints
 
 
-def _link_placement(
+def link_placement(
     graph: Graph,
     frame: Frame,
     bodies: Sequence[FramedBody],
@@ -69,7 +69,7 @@ def _link_placement(
 def pose(graph: Graph, bodies: Sequence[FramedBody], frame: Frame, q: Sequence[Expr]) -> list[Expr]:
     """Homogeneous matrix of a link in the world, row by row."""
     ground, placed, _ = placements(graph, bodies, q)
-    link = _link_placement(graph, frame, bodies, ground, placed)
+    link = link_placement(graph, frame, bodies, ground, placed)
     rows = Matrix(*link.axes).transposed
     top = [entry for row, p in zip(rows, link.position) for entry in (*row, p)]
     return [*top, graph.zero, graph.zero, graph.zero, graph.one]
@@ -80,7 +80,7 @@ def jacobian(
 ) -> list[Expr]:
     """Partial velocities of a link's origin above its partial angular velocities, row by row."""
     ground, placed, joints = placements(graph, bodies, q)
-    point = _link_placement(graph, frame, bodies, ground, placed).position
+    point = link_placement(graph, frame, bodies, ground, placed).position
     none = Vector(graph.zero, graph.zero, graph.zero)
     columns = [(none, none)] * count
     at = frame.body
@@ -130,7 +130,7 @@ def wrench_forces(
     for frame, wrench in zip(frames, wrenches):
         if frame.body < 0:
             continue
-        point = _link_placement(graph, frame, bodies, ground, placed).position
+        point = link_placement(graph, frame, bodies, ground, placed).position
         applied = Vector(*wrench[:3])
         force[frame.body] = force[frame.body] + applied
         moment[frame.body] = moment[frame.body] + Vector(*wrench[3:]) + point.cross(applied)

@@ -1,0 +1,4 @@
+"""The face of robots with constraints: `dynamics` has their functions.
+
+`active` knows which constraints hold and where they began, `assembly` closes loops.
+"""

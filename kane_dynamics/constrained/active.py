@@ -1,0 +1,162 @@
+"""Which constraints of a robot hold now, where they began, and what they say about a state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kane_dynamics.arrays import Array
+from kane_dynamics.codegen.functions import Functions
+from kane_dynamics.errors import ArgumentError
+from kane_dynamics.kane.constraints import Constraints
+from kane_dynamics.names import unknown_name
+
+VIOLATED = 1e-6
+"""Error in m or rad, beyond which a constraint cannot be switched on."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the constraints that hold say about states.
+
+    Attributes
+    ----------
+    A : array (..., m, n)
+    bias, errors : array (..., m)
+    names : tuple of str
+        Of the constraint that each row belongs to.
+    positions : array (m,)
+        Which rows are about positions.
+    """
+
+    A: Array
+    bias: Array
+    errors: Array
+    names: tuple[str, ...]
+    positions: NDArray[np.bool_]
+
+    def worst(self, of_rows: Array) -> tuple[str, float]:
+        """The constraint with the largest of some numbers, an entry a row, and that number."""
+        flat = np.abs(of_rows).reshape(-1, of_rows.shape[-1]).max(axis=0, initial=0.0)
+        flat = np.where(np.isfinite(flat), flat, np.inf)
+        k = int(flat.argmax())
+        return self.names[k], float(flat[k])
+
+
+class ActiveConstraints:
+    """The constraints of a robot, some of which hold.
+
+    Parameters
+    ----------
+    functions : Functions
+        Of the robot without them.
+    constraints : Constraints
+    active : dict from str to bool
+        Whether each holds.
+    begun : dict from str to array
+        Anchors of those that have begun somewhere.
+    """
+
+    def __init__(
+        self,
+        functions: Functions,
+        constraints: Constraints,
+        active: dict[str, bool],
+        begun: dict[str, Array] | None = None,
+    ) -> None:
+        self._functions, self._constraints = functions, constraints
+        self.active, self.begun = dict(active), dict(begun or {})
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those that hold."""
+        return tuple(name for name in self._constraints.names if self.active[name])
+
+    def switch(self, name: str, active: bool, q: ArrayLike | None = None) -> None:
+        """Let a constraint hold, or no longer.
+
+        Parameters
+        ----------
+        q : array, optional
+            Where it begins; without it, one that keeps what it finds begins wherever it is asked.
+        """
+        if name not in self.active:
+            raise unknown_name("constraint", name, self.active)
+        if not isinstance(active, bool):
+            raise ArgumentError(f"active must be True or False, got {active!r}")
+        begun = {key: value for key, value in self.begun.items() if key != name}
+        if active and q is not None:
+            own = self._constraints.anchor_slices[name]
+            anchors = self._anchors(q, begun)
+            if anchors.ndim > 1:
+                raise ArgumentError("q must be one state, where the constraint begins")
+            errors = self._call("constraint_errors", q=q, anchors=anchors)
+            worst = np.abs(errors[self._constraints.row_slices[name]]).max()
+            if not worst <= VIOLATED:
+                raise ArgumentError(
+                    f"constraint {name!r} is violated by {worst:.3g} where it is switched on, "
+                    "expected a configuration that satisfies it: assemble finds one"
+                )
+            if own.stop > own.start:
+                begun[name] = anchors[own]
+        self.begun, self.active = begun, {**self.active, name: active}
+
+    def rows(self, q: ArrayLike, u: ArrayLike, anchors: Array | None = None) -> Rows:
+        """The rows of constraints that hold, for one state or many."""
+        anchors = self._anchors(q, self.begun) if anchors is None else anchors
+        whole = self._call("constraint_rows", q=q, u=u, anchors=anchors)
+        chosen = self._chosen
+        own = whole[..., chosen, :]
+        names = tuple(self._owners[k] for k in chosen)
+        return Rows(own[..., :-2], own[..., -2], own[..., -1], names, self._are_positions[chosen])
+
+    def anchors(self, q: ArrayLike) -> Array:
+        """What constraints keep that begin at q, or have begun elsewhere."""
+        return self._anchors(q, self.begun)
+
+    @property
+    def _chosen(self) -> list[int]:
+        return [k for k, name in enumerate(self._owners) if self.active[name]]
+
+    @cached_property
+    def _owners(self) -> list[str]:
+        return [each.name for each in self._constraints.shapes for _ in range(each.rows)]
+
+    @cached_property
+    def _are_positions(self) -> NDArray[np.bool_]:
+        shapes = self._constraints.shapes
+        return np.array([k < each.positions for each in shapes for k in range(each.rows)], bool)
+
+    def _anchors(self, q: ArrayLike, begun: dict[str, Array]) -> Array:
+        if not self._constraints.anchors:
+            return np.zeros(0)
+        found = np.array(self._call("constraint_anchors", q=q))
+        for name, values in begun.items():
+            found[..., self._constraints.anchor_slices[name]] = values
+        return found
+
+    def _call(self, program: str, **given: ArrayLike) -> Array:
+        declared, make, key = self._constraints.asked(program)
+        function = self._functions.made(declared, make, key)
+        return function(*(given[each.name] for each in declared.inputs))
+
+
+def joint_speeds(
+    argument: str, given: Sequence[str], joints: Sequence[str], speed_names: Sequence[str]
+) -> list[int]:
+    """Entries of u that belong to joints, or are named themselves."""
+    if isinstance(given, (str, bytes)):
+        raise ArgumentError(f"{argument} is {given!r}, expected a list of joint names")
+    found: list[int] = []
+    for name in given:
+        own = [
+            k for k, speed in enumerate(speed_names) if name in (speed, speed.rpartition(".")[0])
+        ]
+        if not own:
+            raise ArgumentError(f"{argument}: {unknown_name('joint that moves', name, joints)}")
+        found += own
+    return sorted(set(found))

@@ -1,0 +1,166 @@
+"""Constraints of any mechanism as expressions: rows that are linear in the speeds, by name.
+
+A row is a relative velocity v(q, u) that a constraint keeps at zero, and an error of the
+configuration whose rate it is, zero for constraints of motion alone. From these follow, for all
+rows, A = ∂v/∂u and, with accelerations A u̇ + (∂v/∂q) q̇ = 0, the *bias* (∂v/∂q) q̇.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+from kane_dynamics.kane.equations import Equations, Given, expressions
+from kane_dynamics.symbolic.derivative import derivatives, rates
+from kane_dynamics.symbolic.graph import Expr, Graph
+from kane_dynamics.symbolic.program import Input, Program, Signature
+
+Asked = tuple[Signature, Callable[[], Program], Any]
+"""What a program takes and gives, how it is made, and what it depends on."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one row of a constraint keeps at zero.
+
+    Attributes
+    ----------
+    velocity : Expr
+        Linear in the speeds.
+    error : Expr, optional
+        Its rate is the velocity where it is zero; None for a constraint of motion alone.
+    """
+
+    velocity: Expr
+    error: Expr | None = None
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A constraint without its expressions.
+
+    Attributes
+    ----------
+    name : str
+    rows : int
+    anchors : int
+        Numbers that are found where it begins to hold, and kept from then on.
+    positions : int
+        How many of the rows, the first of them, are about positions and have an error.
+    """
+
+    name: str
+    rows: int
+    anchors: int
+    positions: int
+
+
+class Constraints(ABC):
+    """Constraints of one mechanism; all their rows stand in one program, one after the other.
+
+    Parameters
+    ----------
+    equations : Equations
+        Of the mechanism without them.
+    """
+
+    def __init__(self, equations: Equations) -> None:
+        self.equations = equations
+
+    @cached_property
+    @abstractmethod
+    def shapes(self) -> tuple[Shape, ...]:
+        """The constraints, in the order of their rows."""
+
+    @property
+    @abstractmethod
+    def key(self) -> Any:
+        """What the expressions depend on, besides the equations."""
+
+    @abstractmethod
+    def rows(self, given: Given) -> list[Row]:
+        """All rows, over inputs q, u and anchors."""
+
+    @abstractmethod
+    def begun(self, given: Given) -> list[Expr]:
+        """The anchors of constraints that begin at q."""
+
+    # ----------------------------------------------------------------------------- what follows
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(each.name for each in self.shapes)
+
+    @cached_property
+    def row_slices(self) -> dict[str, slice]:
+        """Where the rows of a constraint stand."""
+        return _slices({each.name: each.rows for each in self.shapes})
+
+    @cached_property
+    def anchor_slices(self) -> dict[str, slice]:
+        """Where the anchors of a constraint stand."""
+        return _slices({each.name: each.anchors for each in self.shapes})
+
+    @property
+    def count(self) -> int:
+        return sum(each.rows for each in self.shapes)
+
+    @property
+    def anchors(self) -> int:
+        return sum(each.anchors for each in self.shapes)
+
+    def inputs(self, *names: str) -> tuple[Input, ...]:
+        """What programs take: t, if equations are timed, and of these names those not empty."""
+        equations = self.equations
+        sizes = {"q": len(equations.coordinate_names), "u": len(equations.speed_names)}
+        sizes.update(t=int(equations.timed), anchors=self.anchors)
+        return tuple(Input(name, sizes[name]) for name in ("t", *names) if sizes[name])
+
+    def asked(self, name: str) -> Asked:
+        """A program: ``"constraint_rows"``, ``"constraint_errors"`` or ``"constraint_anchors"``.
+
+        The first has, for every row, its coefficients of the speeds, its bias and its error.
+        """
+        n = len(self.equations.speed_names)
+        taken, shape, made = {
+            "constraint_rows": (("q", "u", "anchors"), (self.count, n + 2), self._rows),
+            "constraint_errors": (("q", "anchors"), (self.count,), self._errors),
+            "constraint_anchors": (("q",), (self.anchors,), self.begun),
+        }[name]
+        inputs = self.inputs(*taken)
+        quaternions = tuple(("q", first) for first in self.equations.quaternions)
+        declared = Signature(name, inputs, shape, quaternions)
+        return declared, partial(_program, declared, made), self.key
+
+    def _rows(self, given: Given) -> list[Expr]:
+        graph, q, u = given.graph, given["q"], given["u"]
+        rows = self.rows(given)
+        velocities = [row.velocity for row in rows]
+        qdot = expressions(self.equations, "coordinate_rates", given)
+        matrix = derivatives(graph, velocities, u)
+        bias = rates(graph, velocities, dict(zip(q, qdot)))
+        if self.equations.timed:
+            bias = [a + b for a, (b,) in zip(bias, derivatives(graph, velocities, given["t"]))]
+        errors = [graph.zero if row.error is None else row.error for row in rows]
+        return [each for row, b, e in zip(matrix, bias, errors) for each in (*row, b, e)]
+
+    def _errors(self, given: Given) -> list[Expr]:
+        zeros = [given.graph.zero] * len(self.equations.speed_names)
+        rows = self.rows(given.but(u=zeros))
+        return [given.graph.zero if row.error is None else row.error for row in rows]
+
+
+def _program(declared: Signature, made: Callable[[Given], list[Expr]]) -> Program:
+    graph = Graph()
+    inputs = {each.name: graph.inputs(each.name, each.size) for each in declared.inputs}
+    return Program(declared, tuple(made(Given(graph, {"anchors": (), **inputs}))))
+
+
+def _slices(sizes: dict[str, int]) -> dict[str, slice]:
+    found, begin = {}, 0
+    for name, size in sizes.items():
+        found[name] = slice(begin, begin + size)
+        begin += size
+    return found
