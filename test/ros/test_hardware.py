@@ -224,8 +224,11 @@ def test_the_last_command_is_kept_until_brakes_are_put_on(graph: Graph, tmp_path
     commands: list[list[float]] = [[3.0, 0, 0, 0, 0, 0, 0], [np.nan] * 7, [1.0, 2.0]]
     with started(tmp_path) as hardware:
         publisher = graph.client.speak(Float64MultiArray, COMMANDS)
+        states = graph.client.hear(JointState, "/joint_states")
         hardware.connected()
-        for efforts in commands:
+        publisher.publish(Float64MultiArray(data=commands[0]))
+        graph.client.until(lambda: states and any(states[-1].velocity), "it to move")
+        for efforts in commands[1:]:
             publisher.publish(Float64MultiArray(data=efforts))
         graph.client.spin_for(0.2)
         hardware.brake()
