@@ -44,10 +44,10 @@ def _statements(
     lines: list[str] = []
     together: list[Step] = []
     for step in steps:
-        if together and not (step.turns and _fits(step, together, names)):
+        if together and not (step.circular and _fits(step, together, names)):
             lines += _sines_cosines(together, plain, names)
             together = []
-        if step.turns:
+        if step.circular:
             together.append(step)
             continue
         (node,) = step.nodes

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kane_dynamics.symbolic.operations import FUNCTIONS, Operation
 from kane_dynamics.symbolic.program import Signature
-from kane_dynamics.symbolic.schedule import TURNS
+from kane_dynamics.symbolic.schedule import CIRCULAR
 
 STATE_SYMBOL = "kane_state"
 BATCH_SYMBOL = "kane_batch"
@@ -71,7 +71,7 @@ static APART lanes lanes_{macro}({declared})
 def _functions(text: Callable[[str, Operation, list[str]], str]) -> Iterator[str]:
     """Macros for the functions of `OPERATIONS`, and what they call."""
     for name, row in FUNCTIONS.items():
-        if name not in TURNS:
+        if name not in CIRCULAR:
             yield row.c_function
             yield text(name.upper(), row, [f"x{k}" for k in range(row.arity)])
 

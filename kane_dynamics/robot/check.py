@@ -47,7 +47,7 @@ from kane_dynamics.robot.check_whole import (
     round_inertia,
 )
 from kane_dynamics.robot.model import Robot
-from kane_dynamics.robot.survey import Fault, Survey, survey
+from kane_dynamics.robot.survey import Survey, Violation, survey
 from kane_dynamics.robot.tree import whole_tree
 
 Severity = Literal["error", "warning", "note"]
@@ -87,7 +87,7 @@ class Rule:
 
     name: str
     severity: Severity
-    faults: Callable[[Survey], Iterator[Fault]]
+    faults: Callable[[Survey], Iterator[Violation]]
 
 
 RULES: tuple[Rule, ...] = (

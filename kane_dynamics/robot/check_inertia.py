@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane_dynamics.arrays import Array
-from kane_dynamics.robot.survey import Fault, Survey
+from kane_dynamics.robot.survey import Survey, Violation
 
 _ROUNDING = 0.01  # what three printed digits can leave of I₁ + I₂ − I₃ = 0, relative to I₃
 _POINT = 1e-6  # m, radius of gyration below which a body is a particle
@@ -27,53 +27,53 @@ _STEEL = 7850.0  # kg/m³
 _INERTIA_UNITS = {"kg cm^2": 1e4, "kg mm^2": 1e6, "g cm^2": 1e7, "g mm^2": 1e9}
 
 
-def negative_body(survey: Survey) -> Iterator[Fault]:
+def negative_body(survey: Survey) -> Iterator[Violation]:
     """Find links that leave the body they move with a negative principal moment of inertia."""
     yield from _negative(survey, _spoils_body(survey, _is_negative(survey)))
 
 
-def negative_part(survey: Survey) -> Iterator[Fault]:
+def negative_part(survey: Survey) -> Iterator[Violation]:
     """Find links with a negative principal moment that is outweighed, or does not move."""
     negative = _is_negative(survey)
     yield from _negative(survey, negative & ~_spoils_body(survey, negative))
 
 
-def impossible_body(survey: Survey) -> Iterator[Fault]:
+def impossible_body(survey: Survey) -> Iterator[Violation]:
     """Find links that leave the body they move with one moment above the sum of the others."""
     yield from _impossible(survey, _spoils_body(survey, _is_impossible(survey)))
 
 
-def impossible_part(survey: Survey) -> Iterator[Fault]:
+def impossible_part(survey: Survey) -> Iterator[Violation]:
     """Find links with one moment above the sum of the others, outweighed or not moving."""
     impossible = _is_impossible(survey)
     yield from _impossible(survey, impossible & ~_spoils_body(survey, impossible))
 
 
-def gyration_beyond_any_size(survey: Survey) -> Iterator[Fault]:
+def gyration_beyond_any_size(survey: Survey) -> Iterator[Violation]:
     """Find links whose inertia is that of a body many times their size: a slip of units."""
     ratio = _gyration(survey) / _reach(survey)
     yield from _too_wide(survey, ratio > _BEYOND_ANY_SIZE)
 
 
-def gyration_beyond_the_link(survey: Survey) -> Iterator[Fault]:
+def gyration_beyond_the_link(survey: Survey) -> Iterator[Violation]:
     """Find links whose mass lies, in the mean, farther out than the link reaches."""
     ratio = _gyration(survey) / _reach(survey)
     yield from _too_wide(survey, (ratio > _SLACK) & (ratio <= _BEYOND_ANY_SIZE))
 
 
-def center_of_mass_astray(survey: Survey) -> Iterator[Fault]:
+def center_of_mass_astray(survey: Survey) -> Iterator[Violation]:
     """Find centres of mass many lengths away from their links: a slip of units."""
     outside, room = _outside(survey)
     yield from _off_center(survey, outside > 10.0 * room, outside, room)
 
 
-def center_of_mass_outside(survey: Survey) -> Iterator[Fault]:
+def center_of_mass_outside(survey: Survey) -> Iterator[Violation]:
     """Find centres of mass farther from their links than these are long."""
     outside, room = _outside(survey)
     yield from _off_center(survey, (outside > room) & (outside <= 10.0 * room), outside, room)
 
 
-def too_dense(survey: Survey) -> Iterator[Fault]:
+def too_dense(survey: Survey) -> Iterator[Violation]:
     """Find moving bodies of so little inertia for their mass that no matter is dense enough.
 
     At given density and mass a ball has the least ∫ r² dm, so the ball of the same ∫ r² dm is the
@@ -94,7 +94,7 @@ def too_dense(survey: Survey) -> Iterator[Fault]:
             )
 
 
-def point_mass(survey: Survey) -> Iterator[Fault]:
+def point_mass(survey: Survey) -> Iterator[Violation]:
     """Find moving bodies that have mass but no extent at all."""
     bodies = survey.bodies
     for i in np.flatnonzero((bodies.mass > 0.0) & _is_particle(survey)):
@@ -106,7 +106,7 @@ def point_mass(survey: Survey) -> Iterator[Fault]:
             )
 
 
-def inertia_without_mass(survey: Survey) -> Iterator[Fault]:
+def inertia_without_mass(survey: Survey) -> Iterator[Violation]:
     """Find links that have inertia but no mass."""
     parts = survey.parts
     for i in np.flatnonzero((parts.mass == 0.0) & (parts.body > 0) & _matters(survey)):
@@ -163,7 +163,7 @@ def _spoils_body(survey: Survey, wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray(wrong & impossible[survey.parts.body])
 
 
-def _negative(survey: Survey, wrong: NDArray[np.bool_]) -> Iterator[Fault]:
+def _negative(survey: Survey, wrong: NDArray[np.bool_]) -> Iterator[Violation]:
     for i in np.flatnonzero(wrong):
         yield survey.at_link(
             survey.parts.link[i],
@@ -172,7 +172,7 @@ def _negative(survey: Survey, wrong: NDArray[np.bool_]) -> Iterator[Fault]:
         )
 
 
-def _impossible(survey: Survey, wrong: NDArray[np.bool_]) -> Iterator[Fault]:
+def _impossible(survey: Survey, wrong: NDArray[np.bool_]) -> Iterator[Violation]:
     for i in np.flatnonzero(wrong):
         principal = survey.parts.principal[i]
         yield survey.at_link(
@@ -228,7 +228,7 @@ def _sized(survey: Survey) -> NDArray[np.bool_]:
     return np.asarray(sized[survey.parts.body])
 
 
-def _too_wide(survey: Survey, wrong: NDArray[np.bool_]) -> Iterator[Fault]:
+def _too_wide(survey: Survey, wrong: NDArray[np.bool_]) -> Iterator[Violation]:
     parts, gyration, reach = survey.parts, _gyration(survey), _reach(survey)
     for i in np.flatnonzero(wrong):
         yield survey.at_link(
@@ -260,7 +260,7 @@ def _outside(survey: Survey) -> tuple[Array, Array]:
 
 def _off_center(
     survey: Survey, wrong: NDArray[np.bool_], outside: Array, room: Array
-) -> Iterator[Fault]:
+) -> Iterator[Violation]:
     for i in np.flatnonzero(wrong):
         in_mm = 1e-3 * survey.parts.lever[i] < room[i] < 0.02 * outside[i]
         advice = "give it in m, it looks as if in mm" if in_mm else "check its signs and its frame"

@@ -9,12 +9,12 @@ import numpy as np
 from kane_dynamics.arrays import Array
 from kane_dynamics.robot.articulated import unresisted_joints
 from kane_dynamics.robot.model import Joint, Limits
-from kane_dynamics.robot.survey import Fault, Survey
+from kane_dynamics.robot.survey import Survey, Violation
 
 _BOUNDED = ("revolute", "prismatic")
 
 
-def no_inertia(survey: Survey) -> Iterator[Fault]:
+def no_inertia(survey: Survey) -> Iterator[Violation]:
     """Find joints that nothing resists, so that forces do not determine their acceleration."""
     singular = unresisted_joints(survey)
     held = _masters_with_inertia(survey, set(singular.values()))
@@ -42,7 +42,7 @@ def no_inertia(survey: Survey) -> Iterator[Fault]:
             )
 
 
-def massless_link(survey: Survey) -> Iterator[Fault]:
+def massless_link(survey: Survey) -> Iterator[Violation]:
     """Find moving links that have a length or a shape but no mass, and carry others that have."""
     bodies, outboard, span = survey.bodies, _outboard_mass(survey), survey.bodies.span
     for i in range(1, len(bodies.mass)):
@@ -53,7 +53,7 @@ def massless_link(survey: Survey) -> Iterator[Fault]:
             )
 
 
-def negative_damping(survey: Survey) -> Iterator[Fault]:
+def negative_damping(survey: Survey) -> Iterator[Violation]:
     """Find joints that are driven by their own motion."""
     for joint in survey.robot.joints:
         if joint.damping < 0.0:
@@ -64,7 +64,7 @@ def negative_damping(survey: Survey) -> Iterator[Fault]:
             )
 
 
-def negative_friction(survey: Survey) -> Iterator[Fault]:
+def negative_friction(survey: Survey) -> Iterator[Violation]:
     """Find joints whose dry friction drives them."""
     for joint in survey.robot.joints:
         if joint.friction < 0.0:
@@ -75,7 +75,7 @@ def negative_friction(survey: Survey) -> Iterator[Fault]:
             )
 
 
-def limits_reversed(survey: Survey) -> Iterator[Fault]:
+def limits_reversed(survey: Survey) -> Iterator[Violation]:
     """Find joints with a lower limit above the upper one."""
     for joint, limits in _limited(survey, lambda limits: limits.lower > limits.upper):
         if joint.kind in _BOUNDED:
@@ -86,7 +86,7 @@ def limits_reversed(survey: Survey) -> Iterator[Fault]:
             )
 
 
-def no_range(survey: Survey) -> Iterator[Fault]:
+def no_range(survey: Survey) -> Iterator[Violation]:
     """Find joints whose limits leave them nothing to move."""
     for joint, limits in _limited(survey, lambda limits: limits.lower == limits.upper):
         if joint.kind in _BOUNDED:
@@ -97,7 +97,7 @@ def no_range(survey: Survey) -> Iterator[Fault]:
             )
 
 
-def no_effort(survey: Survey) -> Iterator[Fault]:
+def no_effort(survey: Survey) -> Iterator[Violation]:
     """Find joints that no torque or force may drive."""
     for joint, limits in _limited(survey, lambda limits: limits.effort <= 0.0):
         if joint.mimic is None:
@@ -108,7 +108,7 @@ def no_effort(survey: Survey) -> Iterator[Fault]:
             )
 
 
-def no_velocity(survey: Survey) -> Iterator[Fault]:
+def no_velocity(survey: Survey) -> Iterator[Violation]:
     """Find joints that may not move at any speed."""
     for joint, limits in _limited(survey, lambda limits: limits.velocity <= 0.0):
         if joint.mimic is None:

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from kane_dynamics.robot.survey import Fault, Survey
+from kane_dynamics.robot.survey import Survey, Violation
 
 _SHOWN = 5
 _LIGHTEST, _HEAVIEST = 0.02, 2000.0
 """Bounds on mass over size cubed in kg/m³; real robots, drones to humanoids, have 2 to 300."""
 
 
-def masses_too_large(survey: Survey) -> Iterator[Fault]:
+def masses_too_large(survey: Survey) -> Iterator[Violation]:
     """Find robots heavier than if cast in one piece: masses given in gram."""
     mass, size = float(survey.bodies.mass.sum()), max(_length(survey), _width(survey))
     if 0.0 < size < (mass / _HEAVIEST) ** (1 / 3):
@@ -25,7 +25,7 @@ def masses_too_large(survey: Survey) -> Iterator[Fault]:
         )
 
 
-def lengths_too_large(survey: Survey) -> Iterator[Fault]:
+def lengths_too_large(survey: Survey) -> Iterator[Violation]:
     """Find robots too large for their mass: lengths given in millimetres."""
     mass, size = float(survey.bodies.mass.sum()), _length(survey)
     if 0.0 < (mass / _LIGHTEST) ** (1 / 3) < size:
@@ -36,7 +36,7 @@ def lengths_too_large(survey: Survey) -> Iterator[Fault]:
         )
 
 
-def inertia_about_origin(survey: Survey) -> Iterator[Fault]:
+def inertia_about_origin(survey: Survey) -> Iterator[Violation]:
     """Find robots whose inertias are mostly so large that they contain m c cᵀ.
 
     Inertia about the origin of a link exceeds that about its centre of mass c by this term. A
@@ -67,17 +67,17 @@ def inertia_about_origin(survey: Survey) -> Iterator[Fault]:
         )
 
 
-def identity_inertia(survey: Survey) -> Iterator[Fault]:
+def identity_inertia(survey: Survey) -> Iterator[Violation]:
     """Find moving links whose inertia is the identity matrix, as a template left it."""
     yield from _placeholders(survey, lambda moment: moment == 1.0)
 
 
-def round_inertia(survey: Survey) -> Iterator[Fault]:
+def round_inertia(survey: Survey) -> Iterator[Violation]:
     """Find moving links whose three moments of inertia are one and the same power of ten."""
     yield from _placeholders(survey, lambda moment: moment != 1.0)
 
 
-def repeated_inertia(survey: Survey) -> Iterator[Fault]:
+def repeated_inertia(survey: Survey) -> Iterator[Violation]:
     """Find unlike links, three or more in one chain, with the same mass and inertia."""
     bodies = survey.bodies
     groups: dict[tuple[str, ...], list[int]] = {}
@@ -97,7 +97,7 @@ def repeated_inertia(survey: Survey) -> Iterator[Fault]:
             )
 
 
-def equal_masses(survey: Survey) -> Iterator[Fault]:
+def equal_masses(survey: Survey) -> Iterator[Violation]:
     """Find robots in which unlike links, three or more in a chain, all have one mass."""
     bodies = survey.bodies
     heavy = bodies.mass[1:][bodies.mass[1:] > 0.0]
@@ -129,7 +129,7 @@ def _width(survey: Survey) -> float:
     return 4.0 * float(np.sqrt(np.maximum(square, 0.0) / heavy).max())
 
 
-def _placeholders(survey: Survey, chosen: Callable[[float], bool]) -> Iterator[Fault]:
+def _placeholders(survey: Survey, chosen: Callable[[float], bool]) -> Iterator[Violation]:
     parts, bodies = survey.parts, survey.bodies
     groups: dict[float, list[int]] = {}
     for i in map(int, np.flatnonzero(_power_of_ten(survey) & (parts.body > 0))):

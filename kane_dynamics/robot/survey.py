@@ -87,7 +87,7 @@ class Bodies:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Violation:
     """Where a rule is broken, and a sentence about it.
 
     Attributes
@@ -113,16 +113,16 @@ class Survey:
     parts: Parts
     bodies: Bodies
 
-    def at_link(self, index: int, message: str) -> Fault:
+    def at_link(self, index: int, message: str) -> Violation:
         """Return a fault of a link, of whom `message` says something."""
         name = self.robot.links[index].name
-        return Fault(index, name, f"link {name!r} {message}", bool(self.body[index] > 0))
+        return Violation(index, name, f"link {name!r} {message}", bool(self.body[index] > 0))
 
-    def at_joint(self, joint: Joint, message: str) -> Fault:
+    def at_joint(self, joint: Joint, message: str) -> Violation:
         """Return a fault of a joint, of which `message` says something."""
         place = [link.name for link in self.robot.links].index(joint.child)
         moves = any(carrier is joint for carrier in self.bodies.joint)
-        return Fault(place, joint.name, f"joint {joint.name!r} {message}", moves)
+        return Violation(place, joint.name, f"joint {joint.name!r} {message}", moves)
 
 
 def survey(robot: Robot, tree: Tree) -> Survey:

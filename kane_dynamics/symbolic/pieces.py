@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kane_dynamics.symbolic.graph import Expr
 from kane_dynamics.symbolic.program import Program
-from kane_dynamics.symbolic.schedule import TURNS, Schedule
+from kane_dynamics.symbolic.schedule import CIRCULAR, Schedule
 
 PIECE = 300
 """Steps in one piece at most."""
@@ -26,8 +26,8 @@ class Step(NamedTuple):
     output: int | None = None
 
     @property
-    def turns(self) -> bool:
-        return self.output is None and self.nodes[0].op in TURNS
+    def circular(self) -> bool:
+        return self.output is None and self.nodes[0].op in CIRCULAR
 
     def needs(self, names: Container[Expr]) -> Iterator[Expr]:
         """The named expressions in terms of which it is written."""
@@ -76,9 +76,9 @@ def _steps(plan: Schedule) -> list[Step]:
     """Named expressions in their order; sine and cosine of an angle are one step."""
     angles: dict[Expr, tuple[Expr, ...]] = {}
     for node in plan.order:
-        if node.op in TURNS:
+        if node.op in CIRCULAR:
             angles[node.args[0]] = (*angles.get(node.args[0], ()), node)
-    steps = [angles.pop(n.args[0], ()) if n.op in TURNS else (n,) for n in plan.order]
+    steps = [angles.pop(n.args[0], ()) if n.op in CIRCULAR else (n,) for n in plan.order]
     return [Step(nodes) for nodes in steps if nodes]
 
 

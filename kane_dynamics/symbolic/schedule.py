@@ -18,7 +18,7 @@ LONGEST_LINE = 6
 """Operations in one line at most."""
 
 LEAVES = frozenset({"const", "input"})
-TURNS = frozenset({"sin", "cos"})
+CIRCULAR = frozenset({"sin", "cos"})
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,19 @@ class Schedule:
 
 def schedule(program: Program) -> Schedule:
     """Names for the shared expressions of a program; angles, their sines and cosines come first."""
-    turns = [node for node in program.nodes if node.op in TURNS]
-    angles = list(dict.fromkeys(node.args[0] for node in turns))
+    circular = [node for node in program.nodes if node.op in CIRCULAR]
+    angles = list(dict.fromkeys(node.args[0] for node in circular))
     needed = set(reachable(angles))
     depth = _depths(program)
     named = _named(program)
     order: list[Expr] = []
     for level in range(max((depth[angle] + 1 for angle in angles), default=0)):
         order += [node for node in named if node in needed and depth[node] == level]
-        order += [node for node in turns if depth[node.args[0]] == level]
+        order += [node for node in circular if depth[node.args[0]] == level]
     order += [node for node in named if node not in needed]
     number = {angle: k for k, angle in enumerate(angles, 1)}
-    names = {node: f"{node.op[0]}{number[node.args[0]]}" for node in turns}
-    quantities = [node for node in order if node.op not in TURNS]
+    names = {node: f"{node.op[0]}{number[node.args[0]]}" for node in circular}
+    quantities = [node for node in order if node.op not in CIRCULAR]
     names.update({node: f"Z{k}" for k, node in enumerate(quantities, 1)})
     return Schedule(tuple(order), names)
 
@@ -61,7 +61,7 @@ def _depths(program: Program) -> dict[Expr, int]:
     """How many sines or cosines are nested in each expression."""
     depth: dict[Expr, int] = {}
     for node in program.nodes:
-        depth[node] = max((depth[arg] for arg in node.args), default=0) + (node.op in TURNS)
+        depth[node] = max((depth[arg] for arg in node.args), default=0) + (node.op in CIRCULAR)
     return depth
 
 
@@ -76,7 +76,7 @@ def _named(program: Program) -> list[Expr]:
     named: set[Expr] = set()
     length: dict[Expr, int] = {}
     for node in program.nodes:
-        if node.op in LEAVES or node.op in TURNS:
+        if node.op in LEAVES or node.op in CIRCULAR:
             length[node] = 0
             continue
         own = int(node.op != "neg")

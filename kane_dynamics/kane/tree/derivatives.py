@@ -24,7 +24,7 @@ from kane_dynamics.kane.tree.frames import FramedBody
 from kane_dynamics.kane.tree.inverse import inertia_force, inertia_torque, passes_alpha
 from kane_dynamics.kane.tree.joints import Joint, joints_of
 from kane_dynamics.kane.tree.moments import Moments, moments_of
-from kane_dynamics.kane.tree.motion import Motion, Velocity, ground
+from kane_dynamics.kane.tree.motion import Movement, Velocity, ground
 from kane_dynamics.kane.tree.transport import Transport, transport_of
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.vector import Vector, vector
@@ -129,11 +129,11 @@ def _outward(
     gravity: Sequence[float],
     u: Sequence[Expr],
     udot: Sequence[Expr],
-) -> tuple[list[tuple[Motion, Vector]], list[list[Fields]]]:
+) -> tuple[list[tuple[Movement, Vector]], list[list[Fields]]]:
     """Motion of every body and velocity of its origin, and the fields of its joint's speeds."""
     at_rest = ground(graph, vector(graph, gravity)), Vector(*[graph.zero] * 3)
     passing = passes_alpha(bodies, joints)
-    motions: list[tuple[Motion, Vector]] = []
+    motions: list[tuple[Movement, Vector]] = []
     fields = []
     for i, (body, joint) in enumerate(zip(bodies, joints)):
         inboard, v = motions[body.parent] if body.parent >= 0 else at_rest
@@ -145,7 +145,7 @@ def _outward(
     return motions, fields
 
 
-def _fields(own: Field, carried: tuple[Motion, Vector], moved: tuple[Motion, Vector]) -> Fields:
+def _fields(own: Field, carried: tuple[Movement, Vector], moved: tuple[Movement, Vector]) -> Fields:
     """From the motion of the inboard body at the outboard origin, and from that of the outboard."""
     first = _first(own, *carried)
     motion, v = carried
@@ -157,13 +157,13 @@ def _fields(own: Field, carried: tuple[Motion, Vector], moved: tuple[Motion, Vec
     return Fields(own, first, second, first + _first(own, *moved))
 
 
-def _first(field: Field, motion: Motion, v: Vector) -> Field:
+def _first(field: Field, motion: Movement, v: Vector) -> Field:
     """Rate of a field that a body carries along, at points that do not move."""
     omega = motion.omega
     return Field(omega.cross(field.v) + v.cross(field.omega), omega.cross(field.omega))
 
 
-def _transport(graph: Graph, body: FramedBody, motion: Motion, v: Vector) -> Transport:
+def _transport(graph: Graph, body: FramedBody, motion: Movement, v: Vector) -> Transport:
     first, second = 2.0 * body.first_moment, 2.0 * body.second_moment
     return transport_of(graph, 2.0 * body.mass, first, second, motion.omega, v)
 

@@ -13,14 +13,18 @@ the column `REMAINDER` for what does not depend on accelerations.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from kane_dynamics.kane.tree.frames import FramedBody
+from kane_dynamics.kane.tree.frames import NEARLY_PARALLEL, FramedBody
 from kane_dynamics.symbolic.graph import Expr, Graph
+from kane_dynamics.symbolic.vector import Vector
 
 REMAINDER = -1
+
+NOISE = 1e-10
+"""Shares of a position below this are what is left of noise that was taken from the position."""
 
 Entries = dict[tuple[int, int], Expr]
 
@@ -147,3 +151,24 @@ def rigid(graph: Graph, body: FramedBody) -> Coefficients:
     numbers |= {(4, 3): -E[0, 1], (5, 3): -E[0, 2], (5, 4): -E[1, 2]}
     entries = {at: graph.expr(number) for at, number in numbers.items()}
     return Coefficients(graph, {}).changed(entries)
+
+
+def screws(
+    position: Vector, swing: Sequence[Expr], twist: Sequence[Expr]
+) -> tuple[float, float, float, float]:
+    """The position of a turning body: along its axis, along x and y after the swing, along z.
+
+    Parameters
+    ----------
+    swing, twist : sequence of Expr
+        Cosine and sine of the constant angles about the inboard z, then about x.
+    """
+    (cos, sin), (cosine, sine) = ([part.value for part in pair] for pair in (swing, twist))
+    x, y, z = (part.value for part in position)
+    x, y, along = cos * x + sin * y, cos * y - sin * x, 0.0
+    if abs(sine) > NEARLY_PARALLEL:
+        along = -y / sine
+        y, z = 0.0, z - along * cosine
+    smallest = NOISE * (abs(along) + abs(x) + abs(y) + abs(z))
+    along, x, y, z = (0.0 if abs(length) <= smallest else length for length in (along, x, y, z))
+    return along, x, y, z

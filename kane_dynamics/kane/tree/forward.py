@@ -42,7 +42,7 @@ def forward_dynamics(
         Parameters to judge the inertia of joints by.
     """
     start = steady(graph, balanced, gravity, q, u)
-    if not order_n.KINDS.issuperset(body.kind for body in tree.bodies):
+    if not all(joint.passes_inertia for joint in start.joints):
         whole = mass_matrix(graph, grouped, q, len(u))
         felt = [whole[r][r] for r in range(len(u))]
         pivots = factorization.pivots(start, whole)

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.robot.body import SIZES
 from kane_dynamics.robot.tree import Body, Tree
-
-Array = NDArray[np.float64]
 
 SAME_ANGLE = 2e-11
 """Directions that differ by less (rad) are the same: pi in a URDF has eleven digits or more."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kane_dynamics.kane.tree.frames import FramedBody
 from kane_dynamics.kane.tree.joints import Joint, joints_of
-from kane_dynamics.kane.tree.motion import Motion, ground
+from kane_dynamics.kane.tree.motion import Movement, ground
 from kane_dynamics.kane.tree.parallel import inward_after
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.vector import Vector, vector
@@ -33,7 +33,7 @@ def inverse_dynamics(
     joints = joints_of(graph, bodies, q)
     passing = passes_alpha(bodies, joints)
     at_rest = ground(graph, vector(graph, gravity))
-    motions: list[Motion] = []
+    motions: list[Movement] = []
     for i, (body, joint) in enumerate(zip(bodies, joints)):
         inboard = motions[body.parent] if body.parent >= 0 else at_rest
         motions.append(joint.motion(i, inboard, u, udot, passing[i]))
@@ -44,7 +44,7 @@ def torques_of(
     graph: Graph,
     bodies: Sequence[FramedBody],
     joints: Sequence[Joint],
-    motions: Sequence[Motion],
+    motions: Sequence[Movement],
     count: int,
 ) -> list[Expr]:
     """Of the joints for given motions of the bodies, speed by speed."""
@@ -74,13 +74,13 @@ def passes_alpha(bodies: Sequence[FramedBody], joints: Sequence[Joint]) -> list[
     return result
 
 
-def inertia_force(graph: Graph, body: FramedBody, state: Motion) -> Vector:
+def inertia_force(graph: Graph, body: FramedBody, state: Movement) -> Vector:
     """Minus the inertia force, -R* = m a* = m a + U (m r*) (Kane and Levinson, eq. 79)."""
     carried: Vector = body.mass * state.a
     return carried + state.U @ vector(graph, body.first_moment)
 
 
-def inertia_torque(graph: Graph, body: FramedBody, state: Motion) -> Vector:
+def inertia_torque(graph: Graph, body: FramedBody, state: Movement) -> Vector:
     """Minus the inertia torque about the frame's origin: the sum of r x (a + U r) dm.
 
     With E the second moment this is the vector of the skew part of U E, and m r* x a; about the

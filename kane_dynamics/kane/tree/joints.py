@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from kane_dynamics.kane.tree import quaternion
 from kane_dynamics.kane.tree.angle import Angle, angle, constant_angle
+from kane_dynamics.kane.tree.elimination import REMAINDER, Coefficients, screws
 from kane_dynamics.kane.tree.frames import FramedBody
 from kane_dynamics.kane.tree.moments import Moments
-from kane_dynamics.kane.tree.motion import Motion, Velocity, acceleration_matrix
+from kane_dynamics.kane.tree.motion import Movement, Velocity, acceleration_matrix
 from kane_dynamics.kane.tree.parallel import turned_about_axis
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.vector import Matrix, Vector, matrix, vector
@@ -43,6 +45,10 @@ class Joint(ABC):
     position: Vector
     turns: ClassVar[bool] = False
     """Whether it turns about an axis, that is z of the outboard frame."""
+    is_free: ClassVar[bool] = False
+    """Whether it lets the body move in every way."""
+    passes_inertia: ClassVar[bool] = False
+    """Whether `inertia_inward` is known, which the formulation of order n asks for."""
 
     @abstractmethod
     def outward(self, v: Vector) -> Vector:
@@ -78,8 +84,8 @@ class Joint(ABC):
         return Velocity(self.outward(inboard.omega) + omega, self.outward(carried) + v)
 
     def motion(
-        self, i: int, inboard: Motion, u: Sequence[Expr], udot: Sequence[Expr], passes_alpha: bool
-    ) -> Motion:
+        self, i: int, inboard: Movement, u: Sequence[Expr], udot: Sequence[Expr], passes_alpha: bool
+    ) -> Movement:
         """Motion of the outboard body, the i-th.
 
         Parameters
@@ -94,7 +100,7 @@ class Joint(ABC):
         alpha = self.outward(inboard.alpha) + carried.cross(w) + wdot
         a = self.outward(inboard.a + inboard.U @ self.position)
         a = a + vdot + (carried + omega).cross(v)
-        return Motion(omega, alpha, acceleration_matrix(omega, alpha), a)
+        return Movement(omega, alpha, acceleration_matrix(omega, alpha), a)
 
     def _added(self, rates: Sequence[Expr]) -> Partial:
         """Partial velocities times speeds, or times their derivatives."""
@@ -123,14 +129,18 @@ class Joint(ABC):
         half = Matrix(*(self.inward(row) for row in D)).transposed
         return Matrix(*(self.inward(column) for column in half)).transposed
 
+    def inertia_inward(self, total: Coefficients) -> Coefficients:
+        """What a subsystem asks for, about the inboard origin, in directions of that frame."""
+        raise NotImplementedError
+
     def carried(
-        self, inboard: Motion, v: Vector, own: Motion, own_v: Vector
-    ) -> tuple[Motion, Vector]:
+        self, inboard: Movement, v: Vector, own: Movement, own_v: Vector
+    ) -> tuple[Movement, Vector]:
         """Motion of the inboard body, and its velocity, at the outboard origin in that frame.
 
         Parameters
         ----------
-        inboard, own : Motion
+        inboard, own : Movement
             Of the inboard and of the outboard body.
         v, own_v : Vector
             Velocities of their origins.
@@ -138,7 +148,7 @@ class Joint(ABC):
         omega, alpha = self.outward(inboard.omega), self.outward(inboard.alpha)
         a = self.outward(inboard.a + inboard.U @ self.position)
         v = self.outward(v + inboard.omega.cross(self.position))
-        return Motion(omega, alpha, acceleration_matrix(omega, alpha), a), v
+        return Movement(omega, alpha, acceleration_matrix(omega, alpha), a), v
 
     def axes(self, x: Vector, y: Vector, z: Vector) -> tuple[Vector, Vector, Vector]:
         """Axes of the outboard frame somewhere else, from those of the inboard frame there."""
@@ -148,13 +158,14 @@ class Joint(ABC):
 
 
 @dataclass(frozen=True)
-class Turn(Joint):
+class Revolute(Joint):
     """Turns about z, after a swing about the inboard z and a twist about x by constant angles."""
 
     swing: tuple[Expr, Expr]
     twist: tuple[Expr, Expr]
     angle: Angle
     turns: ClassVar[bool] = True
+    passes_inertia: ClassVar[bool] = True
 
     @property
     def partial_velocities(self) -> Sequence[Partial]:
@@ -186,8 +197,8 @@ class Turn(Joint):
         return self.axis == units(self.position.x.graph)[2]
 
     def motion(
-        self, i: int, inboard: Motion, u: Sequence[Expr], udot: Sequence[Expr], passes_alpha: bool
-    ) -> Motion:
+        self, i: int, inboard: Movement, u: Sequence[Expr], udot: Sequence[Expr], passes_alpha: bool
+    ) -> Movement:
         """Here U times the axis is one vector for both bodies, and spares the angular acceleration.
 
         For the points of the axis belong to both. Eqs. 13-22 and 56-75 of Kane and Levinson are
@@ -198,7 +209,7 @@ class Turn(Joint):
             i, self, inboard, speed, acceleration, passes_alpha
         )
         a = self.outward(inboard.a + inboard.U @ self.position)
-        return Motion(omega, alpha, U, a, series)
+        return Movement(omega, alpha, U, a, series)
 
     def asks_for_alpha(self, outboard_asks: bool) -> bool:
         return not self.is_parallel
@@ -211,9 +222,20 @@ class Turn(Joint):
         turned = D.turned(self.angle.cos, self.angle.sin)
         return turned.tilted(*self.twist).turned(*self.swing)
 
+    def inertia_inward(self, total: Coefficients) -> Coefficients:
+        """In three screws, about its axis, the x-axis after the swing and the inboard z-axis.
+
+        A screw costs less than any other displacement.
+        """
+        lengths = screws(self.position, self.swing, self.twist)
+        along, x, y, z = (total.graph.constant(length) for length in lengths)
+        total = total.turned(2, self.angle.cos, self.angle.sin).moved(2, along)
+        total = total.turned(0, *self.twist).moved(0, x).moved(1, y)
+        return total.turned(2, *self.swing).moved(2, z)
+
     def carried(
-        self, inboard: Motion, v: Vector, own: Motion, own_v: Vector
-    ) -> tuple[Motion, Vector]:
+        self, inboard: Movement, v: Vector, own: Movement, own_v: Vector
+    ) -> tuple[Movement, Vector]:
         """Along the axis, and that is all that is asked for, both bodies move alike."""
         return own, own_v
 
@@ -226,10 +248,11 @@ class Turn(Joint):
 
 
 @dataclass(frozen=True)
-class Screw(Turn):
+class Screw(Revolute):
     """Turns about z and moves along it by the pitch, in m/rad."""
 
     pitch: float
+    passes_inertia: ClassVar[bool] = False
 
     @property
     def partial_velocities(self) -> Sequence[Partial]:
@@ -237,26 +260,27 @@ class Screw(Turn):
         return [(self.pitch * z, z)]
 
     def motion(
-        self, i: int, inboard: Motion, u: Sequence[Expr], udot: Sequence[Expr], passes_alpha: bool
-    ) -> Motion:
+        self, i: int, inboard: Movement, u: Sequence[Expr], udot: Sequence[Expr], passes_alpha: bool
+    ) -> Movement:
         state = super().motion(i, inboard, u, udot, passes_alpha)
         v, _ = self._added(u)
         vdot, _ = self._added(udot)
         a = state.a + vdot + 2.0 * state.omega.cross(v)
-        return Motion(state.omega, state.alpha, state.U, a, state.series)
+        return Movement(state.omega, state.alpha, state.U, a, state.series)
 
     def carried(
-        self, inboard: Motion, v: Vector, own: Motion, own_v: Vector
-    ) -> tuple[Motion, Vector]:
+        self, inboard: Movement, v: Vector, own: Movement, own_v: Vector
+    ) -> tuple[Movement, Vector]:
         """Here the outboard origin moves along the axis."""
         return Joint.carried(self, inboard, v, own, own_v)
 
 
 @dataclass(frozen=True)
-class Slide(Joint):
+class Prismatic(Joint):
     """Slides along an axis; the frames stay parallel."""
 
     axis: Vector
+    passes_inertia: ClassVar[bool] = True
 
     @property
     def partial_velocities(self) -> Sequence[Partial]:
@@ -269,13 +293,13 @@ class Slide(Joint):
         return v
 
     def motion(
-        self, i: int, inboard: Motion, u: Sequence[Expr], udot: Sequence[Expr], passes_alpha: bool
-    ) -> Motion:
+        self, i: int, inboard: Movement, u: Sequence[Expr], udot: Sequence[Expr], passes_alpha: bool
+    ) -> Movement:
         """The Coriolis term is twice omega x velocity."""
         speed, acceleration = (self.multiplier * rates[self.speed] for rates in (u, udot))
         coriolis = (speed + speed) * inboard.omega.cross(self.axis)
         a = inboard.a + inboard.U @ self.position + coriolis + acceleration * self.axis
-        return Motion(inboard.omega, inboard.alpha, inboard.U, a, inboard.series)
+        return Movement(inboard.omega, inboard.alpha, inboard.U, a, inboard.series)
 
     def asks_for_alpha(self, outboard_asks: bool) -> bool:
         return outboard_asks
@@ -286,9 +310,13 @@ class Slide(Joint):
     def matrix_inward(self, D: Matrix) -> Matrix:
         return D
 
+    def inertia_inward(self, total: Coefficients) -> Coefficients:
+        x, y, z = self.position
+        return total.moved(0, x).moved(1, y).moved(2, z)
+
     def carried(
-        self, inboard: Motion, v: Vector, own: Motion, own_v: Vector
-    ) -> tuple[Motion, Vector]:
+        self, inboard: Movement, v: Vector, own: Movement, own_v: Vector
+    ) -> tuple[Movement, Vector]:
         """Both bodies turn alike, and that is all that is asked for."""
         return own, own_v
 
@@ -311,14 +339,15 @@ class Ball(Joint):
         return self.rotation @ v
 
     def coordinate_rates(self, q: Sequence[Expr], u: Sequence[Expr]) -> list[Expr]:
-        """Of a quaternion: half of it times the angular velocity."""
-        e, e4, omega = Vector(*q[:3]), q[3], Vector(*u[self.speed : self.speed + 3])
-        return [*(0.5 * (e4 * omega + e.cross(omega))), -0.5 * e.dot(omega)]
+        return quaternion.rates(q[:4], Vector(*u[self.speed : self.speed + 3]))
 
 
 @dataclass(frozen=True)
 class Float(Ball):
     """Moves freely; speeds are velocity and angular velocity in the outboard frame."""
+
+    is_free: ClassVar[bool] = True
+    passes_inertia: ClassVar[bool] = True
 
     def coordinate_rates(self, q: Sequence[Expr], u: Sequence[Expr]) -> list[Expr]:
         """Of the position too: the velocity v + 2 e x (e x v + e4 v), along the joint's frame."""
@@ -331,6 +360,14 @@ class Float(Ball):
         none = _none(self)
         turning = super().partial_velocities
         return [*((unit, none) for _, unit in turning), *turning]
+
+    def inertia_inward(self, total: Coefficients) -> Coefficients:
+        """All that a free body hands on are the force and the torque of its joint."""
+        force, moment = (Vector(*(total[m + k, REMAINDER] for k in range(3))) for m in (0, 3))
+        force = self.inward(force)
+        moment = self.inward(moment) + self.position.cross(force)
+        handed = {(k, REMAINDER): part for k, part in enumerate((*force, *moment))}
+        return total.of_speeds().changed(handed)
 
 
 def units(graph: Graph) -> tuple[Vector, Vector, Vector]:
@@ -361,8 +398,8 @@ def coordinate_rates(
     return [rates[k] for k in range(len(q))]
 
 
-def _turn(graph: Graph, body: FramedBody, q: Sequence[Expr]) -> Turn:
-    return Turn(
+def _turn(graph: Graph, body: FramedBody, q: Sequence[Expr]) -> Revolute:
+    return Revolute(
         body.speed, body.multiplier, vector(graph, body.position), *_turning(graph, body, q)
     )
 
@@ -381,37 +418,21 @@ def _screw(graph: Graph, body: FramedBody, q: Sequence[Expr]) -> Screw:
     return Screw(body.speed, body.multiplier, position, *turning, body.pitch)
 
 
-def _slide(graph: Graph, body: FramedBody, q: Sequence[Expr]) -> Slide:
+def _slide(graph: Graph, body: FramedBody, q: Sequence[Expr]) -> Prismatic:
     axis = vector(graph, body.axis)
     position = vector(graph, body.position) + (body.multiplier * q[0] + body.offset) * axis
-    return Slide(body.speed, body.multiplier, position, axis)
+    return Prismatic(body.speed, body.multiplier, position, axis)
 
 
 def _ball(graph: Graph, body: FramedBody, q: Sequence[Expr]) -> Ball:
-    rotation = _rotation(matrix(graph, body.rotation), q[:4])
+    rotation = quaternion.rotation(matrix(graph, body.rotation), q[:4])
     return Ball(body.speed, body.multiplier, vector(graph, body.position), rotation)
 
 
 def _float(graph: Graph, body: FramedBody, q: Sequence[Expr]) -> Float:
     at_rest = matrix(graph, body.rotation)
     position = vector(graph, body.position) + at_rest @ Vector(*q[:3])
-    return Float(body.speed, body.multiplier, position, _rotation(at_rest, q[3:7]))
-
-
-def _rotation(at_rest: Matrix, quaternion: Sequence[Expr]) -> Matrix:
-    """Rotation matrix of a unit quaternion (x, y, z, w), after that of the joint's frame."""
-    x, y, z, w = quaternion
-    x2, y2, z2 = x + x, y + y, z + z
-    xx, yy, zz = x * x2, y * y2, z * z2
-    xy, xz, yz = x * y2, x * z2, y * z2
-    wx, wy, wz = w * x2, w * y2, w * z2
-    turned = Matrix(
-        Vector(1.0 - (yy + zz), xy - wz, xz + wy),
-        Vector(xy + wz, 1.0 - (xx + zz), yz - wx),
-        Vector(xz - wy, yz + wx, 1.0 - (xx + yy)),
-    )
-    columns = [at_rest @ column for column in turned.transposed]
-    return Matrix(*columns).transposed
+    return Float(body.speed, body.multiplier, position, quaternion.rotation(at_rest, q[3:7]))
 
 
 _MADE = {

@@ -9,7 +9,7 @@ import numpy as np
 
 from kane_dynamics.kane.tree.frames import FramedBody
 from kane_dynamics.kane.tree.joints import Joint, joints_of, units
-from kane_dynamics.kane.tree.motion import Motion
+from kane_dynamics.kane.tree.motion import Movement
 from kane_dynamics.kane.tree.motion import ground as ground_under
 from kane_dynamics.robot.tree import Frame
 from kane_dynamics.symbolic.graph import Expr, Graph
@@ -103,7 +103,7 @@ def drift(
         return [*none, *none]
     _, placed, joints = placements(graph, bodies, q)
     resting = [graph.zero] * len(u)
-    motions: list[Motion] = []
+    motions: list[Movement] = []
     for i, (body, joint) in enumerate(zip(bodies, joints)):
         inboard = motions[body.parent] if body.parent >= 0 else ground_under(graph, none)
         motions.append(joint.motion(i, inboard, u, resting, passes_alpha=True))

@@ -25,7 +25,7 @@ class Velocity:
 
 
 @dataclass(frozen=True)
-class Motion:
+class Movement:
     """Velocities and accelerations of a body.
 
     Attributes
@@ -47,10 +47,10 @@ class Motion:
     series: Series | None = None
 
 
-def ground(graph: Graph, gravity: Vector) -> Motion:
+def ground(graph: Graph, gravity: Vector) -> Movement:
     """The ground at rest. Accelerating it upwards by g puts all weights into the equations."""
     zero = Vector(graph.zero, graph.zero, graph.zero)
-    return Motion(zero, zero, Matrix(zero, zero, zero), -gravity)
+    return Movement(zero, zero, Matrix(zero, zero, zero), -gravity)
 
 
 def acceleration_matrix(omega: Vector, alpha: Vector) -> Matrix:

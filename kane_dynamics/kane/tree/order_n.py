@@ -19,19 +19,13 @@ from collections.abc import Mapping, Sequence
 
 from kane_dynamics.kane.linear import sound
 from kane_dynamics.kane.tree.elimination import REMAINDER, Coefficients, rigid, row
-from kane_dynamics.kane.tree.frames import NEARLY_PARALLEL, FramedBody
+from kane_dynamics.kane.tree.frames import FramedBody
 from kane_dynamics.kane.tree.inverse import inertia_force, inertia_torque
-from kane_dynamics.kane.tree.joints import Float, Joint, Slide, Turn
-from kane_dynamics.kane.tree.motion import Motion
+from kane_dynamics.kane.tree.joints import Joint
+from kane_dynamics.kane.tree.motion import Movement
 from kane_dynamics.kane.tree.steady import Steady
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.vector import Vector
-
-NOISE = 1e-10
-"""Shares of a position below this are what is left of noise that was taken from the position."""
-
-KINDS = frozenset({"revolute", "prismatic", "floating"})
-"""Kinds of joints over which inertias are passed here."""
 
 Solved = list[tuple[int, dict[int, Expr]]]
 """Speeds in the order of their elimination, and minus their udot as coefficients of the others."""
@@ -71,12 +65,12 @@ def accelerations(
             solved[i].append((speed, parts))
         if i >= 0:
             parent = bodies[i].parent
-            handed = _inward(joints[i], total) if parent >= 0 else total.of_speeds()
+            handed = joints[i].inertia_inward(total) if parent >= 0 else total.of_speeds()
             totals[parent] = totals[parent] + handed
     return _outward(steady, solved), pivots
 
 
-def _own(graph: Graph, body: FramedBody, state: Motion) -> Coefficients:
+def _own(graph: Graph, body: FramedBody, state: Movement) -> Coefficients:
     """Of a body by itself; the remainder is what its steady motion takes."""
     forces = (*inertia_force(graph, body, state), *inertia_torque(graph, body, state))
     return rigid(graph, body).changed({(k, REMAINDER): part for k, part in enumerate(forces)})
@@ -110,49 +104,6 @@ def _partial_velocities(joint: Joint) -> list[tuple[int, dict[int, Expr]]]:
         parts = {n: joint.multiplier * part for n, part in numbered if part is not zero}
         result.append((joint.speed + k, parts))
     return result
-
-
-def _inward(joint: Joint, total: Coefficients) -> Coefficients:
-    """About the origin of the parent's frame, in that frame.
-
-    A turning joint is passed in three screws, about its axis, the x-axis after the swing and the
-    parent's z-axis: a screw costs less than any other displacement.
-    """
-    if isinstance(joint, Slide):
-        return (
-            total.moved(0, joint.position.x).moved(1, joint.position.y).moved(2, joint.position.z)
-        )
-    if isinstance(joint, Float):
-        return _torques_inward(joint, total)
-    assert isinstance(joint, Turn)
-    along, x, y, z = (total.graph.constant(length) for length in _screws(joint))
-    total = total.turned(2, joint.angle.cos, joint.angle.sin).moved(2, along)
-    total = total.turned(0, *joint.twist).moved(0, x).moved(1, y)
-    return total.turned(2, *joint.swing).moved(2, z)
-
-
-def _screws(joint: Turn) -> tuple[float, float, float, float]:
-    """The position of a turning body: along its axis, along x and y after the swing, along z."""
-    (cos, sin), (cosine, sine) = (
-        [part.value for part in turn] for turn in (joint.swing, joint.twist)
-    )
-    x, y, z = (part.value for part in joint.position)
-    x, y, along = cos * x + sin * y, cos * y - sin * x, 0.0
-    if abs(sine) > NEARLY_PARALLEL:
-        along = -y / sine
-        y, z = 0.0, z - along * cosine
-    smallest = NOISE * (abs(along) + abs(x) + abs(y) + abs(z))
-    along, x, y, z = (0.0 if abs(length) <= smallest else length for length in (along, x, y, z))
-    return along, x, y, z
-
-
-def _torques_inward(joint: Float, total: Coefficients) -> Coefficients:
-    """All that a free body hands on are the force and the torque of its joint."""
-    force, moment = (Vector(*(total[m + k, REMAINDER] for k in range(3))) for m in (0, 3))
-    force = joint.inward(force)
-    moment = joint.inward(moment) + joint.position.cross(force)
-    entries = {(k, REMAINDER): part for k, part in enumerate((*force, *moment))}
-    return total.of_speeds().changed(entries)
 
 
 def _outward(steady: Steady, solved: Sequence[Solved]) -> list[Expr]:

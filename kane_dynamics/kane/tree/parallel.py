@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, cast
 
 from kane_dynamics.kane.tree.angle import Angle
 from kane_dynamics.kane.tree.frames import FramedBody
-from kane_dynamics.kane.tree.motion import Motion
+from kane_dynamics.kane.tree.motion import Movement
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.vector import Matrix, Vector
 
 if TYPE_CHECKING:
-    from kane_dynamics.kane.tree.joints import Joint, Turn
+    from kane_dynamics.kane.tree.joints import Joint, Revolute
 
 
 # -------------------------------------------------------------------------------------- outward
@@ -52,7 +52,7 @@ class Series:
 
 
 def turned_about_axis(
-    i: int, joint: Turn, inboard: Motion, speed: Expr, acceleration: Expr, passes_alpha: bool
+    i: int, joint: Revolute, inboard: Movement, speed: Expr, acceleration: Expr, passes_alpha: bool
 ) -> tuple[Vector, Vector, Matrix, Series]:
     """Angular velocity and acceleration, and U, of body i, and the series that it belongs to.
 
@@ -69,7 +69,7 @@ def turned_about_axis(
     return omega, alpha, U, series
 
 
-def _series(i: int, joint: Turn, inboard: Motion) -> Series:
+def _series(i: int, joint: Revolute, inboard: Movement) -> Series:
     """The series that a turning joint continues, or a new one that it starts."""
     before = inboard.series
     if before is not None and before.saves and joint.is_parallel:
@@ -136,10 +136,10 @@ class Inward:
         across = Vector(v.x, v.y, zero).turned(angle.cos, angle.sin)
         self._across[root] = across = self._across[root] + across
         passed = across if root == i else Vector(zero, zero, zero)
-        return cast("Turn", joint).from_axis(Vector(passed.x, passed.y, v.z))
+        return cast("Revolute", joint).from_axis(Vector(passed.x, passed.y, v.z))
 
 
-def inward_after(graph: Graph, joints: Sequence[Joint], motions: Sequence[Motion]) -> Inward:
+def inward_after(graph: Graph, joints: Sequence[Joint], motions: Sequence[Movement]) -> Inward:
     """The way back over the series that motions have come out by."""
     series = [state.series if joint.turns else None for joint, state in zip(joints, motions)]
     roots = [i if each is None else each.root for i, each in enumerate(series)]
@@ -156,7 +156,7 @@ def parallel_series(
         if not joint.turns:
             angles.append(None)
             continue
-        turn, before = cast("Turn", joint), angles[body.parent] if body.parent >= 0 else None
+        turn, before = cast("Revolute", joint), angles[body.parent] if body.parent >= 0 else None
         if before is not None and turn.is_parallel:
             roots[i] = roots[body.parent]
             angles.append(before.plus(turn.angle))
@@ -181,6 +181,6 @@ def outward_from_roots(
             result.append(joint.outward(inboard))
             continue
         if roots[i] == i:
-            at_root[i] = cast("Turn", joint).to_axis(inboard)
+            at_root[i] = cast("Revolute", joint).to_axis(inboard)
         result.append(at_root[roots[i]].turned(angle.cos, -angle.sin))
     return result

@@ -17,12 +17,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.kane.tree.frames import SMALLEST, FramedBody, quarter_turns, without_noise
 from kane_dynamics.robot.rotation import cosine_sine
-
-Array = NDArray[np.float64]
 
 NEGLIGIBLE = 1e-13
 """What rounding leaves of a moment that is zero, relative to the terms that add up to it."""

@@ -13,7 +13,7 @@ from kane_dynamics.kane.tree.frames import FramedBody
 from kane_dynamics.kane.tree.inverse import inertia_force, inertia_torque
 from kane_dynamics.kane.tree.joints import coordinate_rates, joints_of
 from kane_dynamics.kane.tree.momentum import velocities
-from kane_dynamics.kane.tree.motion import Motion, acceleration_matrix
+from kane_dynamics.kane.tree.motion import Movement, acceleration_matrix
 from kane_dynamics.kane.tree.singular import generic_configurations
 from kane_dynamics.robot.tree import Tree
 from kane_dynamics.symbolic.derivative import derivatives
@@ -78,7 +78,7 @@ def torques_body_by_body(
         v, omega = Vector(*moved[6 * i : 6 * i + 3]), Vector(*moved[6 * i + 3 : 6 * i + 6])
         vdot, alpha = (Vector(*accelerated[6 * i + m : 6 * i + m + 3]) for m in (0, 3))
         a = vdot + omega.cross(v) + ups[i]
-        state = Motion(omega, alpha, acceleration_matrix(omega, alpha), a)
+        state = Movement(omega, alpha, acceleration_matrix(omega, alpha), a)
         parts = (*inertia_force(graph, body, state), *inertia_torque(graph, body, state))
         for r in range(count):
             column = [matrix[6 * i + m][r] for m in range(6)]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from kane_dynamics.kane.tree.frames import FramedBody
 from kane_dynamics.kane.tree.inverse import passes_alpha
-from kane_dynamics.kane.tree.joints import Float, Joint, joints_of
-from kane_dynamics.kane.tree.motion import Motion, acceleration_matrix, ground
+from kane_dynamics.kane.tree.joints import Joint, joints_of
+from kane_dynamics.kane.tree.motion import Movement, acceleration_matrix, ground
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.vector import Vector, vector
 
@@ -23,7 +23,7 @@ class Steady:
     bodies : sequence of FramedBody
     joints : sequence of Joint
         That carry the bodies.
-    motions : sequence of Motion
+    motions : sequence of Movement
     udot : sequence of Expr
         Zero, but for free bodies, which move such that they do not accelerate at all: with this,
         the motions outboard of them are simpler.
@@ -32,7 +32,7 @@ class Steady:
     graph: Graph
     bodies: Sequence[FramedBody]
     joints: Sequence[Joint]
-    motions: Sequence[Motion]
+    motions: Sequence[Movement]
     udot: Sequence[Expr]
 
     @property
@@ -51,15 +51,15 @@ def steady(
     """The steady motion at coordinates q and speeds u, with the ground accelerated upwards."""
     joints = joints_of(graph, bodies, q)
     udot = [graph.zero] * len(u)
-    motions: list[Motion] = []
+    motions: list[Movement] = []
     at_rest = ground(graph, vector(graph, gravity))
     passing = passes_alpha(bodies, joints)
     for i, (body, joint) in enumerate(zip(bodies, joints)):
         inboard = motions[body.parent] if body.parent >= 0 else at_rest
         own = joint.motion(i, inboard, u, udot, passing[i])
-        if isinstance(joint, Float):
+        if joint.is_free:
             udot[body.speed : body.speed + 6] = [-number for number in (*own.a, *own.alpha)]
             none = Vector(graph.zero, graph.zero, graph.zero)
-            own = Motion(own.omega, none, acceleration_matrix(own.omega, none), none)
+            own = Movement(own.omega, none, acceleration_matrix(own.omega, none), none)
         motions.append(own)
     return Steady(graph, bodies, joints, motions, udot)
