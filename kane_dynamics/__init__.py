@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from kane_dynamics.simulation.trajectory import Trajectory, trajectory_through
     from kane_dynamics.simulation.watch import Progress
     from kane_dynamics.symbolic.program import Operations
+    from kane_dynamics.system.system import System
 
 __version__ = "0.2.0"
 
@@ -87,6 +88,7 @@ _HOMES = {
     "kane_dynamics.simulation.trajectory": ("Trajectory", "trajectory_through"),
     "kane_dynamics.simulation.watch": ("Progress",),
     "kane_dynamics.symbolic.program": ("Operations",),
+    "kane_dynamics.system.system": ("System",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -124,6 +126,7 @@ __all__ = [
     "Robot",
     "Rolling",
     "SingularError",
+    "System",
     "TorqueHistory",
     "Trajectory",
     "Weld",

@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.program import Input, Program, Signature
 
+COMMON = ["mul", "mul", "add", "add", "sub", "div", "sqrt", "sign", "select"]
+SMOOTH = ["tan", "asin", "acos", "atan", "exp", "log", "sinh", "cosh", "tanh"]
+KINDS = [*3 * COMMON, *SMOOTH, "abs", "atan2", "pow"]
+
 
 def program_of(
     name: str,
@@ -28,7 +32,7 @@ def random_program(seed: int, operations: int = 60, shape: tuple[int, ...] = (3,
     values.append(graph.sin(entries[0] + entries[1] * 2.0))
     for _ in range(operations):
         x, y = choose.choice(values[-30:]), choose.choice(values)
-        kind = choose.choice(["mul", "mul", "add", "add", "sub", "div", "sqrt", "sign", "select"])
+        kind = choose.choice(KINDS)
         values.append(_combined(graph, kind, x, y, choose.uniform(0.1, 0.9)))
     size = 1
     for extent in shape:
@@ -49,6 +53,15 @@ def _combined(graph: Graph, kind: str, x: Expr, y: Expr, a: float) -> Expr:
         return x / (1.0 + y * y)
     if kind == "sqrt":
         return graph.sqrt(a + x * x) - 1.0
+    if kind in SMOOTH:
+        bounded = graph.make("tanh", x)
+        return graph.make(kind, 1.0 + a * bounded if kind == "log" else a * bounded)
+    if kind == "atan2":
+        return graph.make("atan2", x, 1.0 + y * y)
+    if kind == "pow":
+        return graph.power(1.0 + a * graph.make("tanh", x), graph.make("tanh", y))
+    if kind == "abs":
+        return a * graph.make("abs", x)
     if kind == "select":
         return graph.select(y, graph.sqrt(y), a * x)
     return x - a * graph.sign(y)

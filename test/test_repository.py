@@ -37,10 +37,11 @@ MAY_IMPORT = {
     "dynamics": ENGINE | {"analysis", "late", "quantities", "simulation"},
     "constrained": ENGINE | {"dynamics", "simulation"},
     "loading": ENGINE | {"constrained", "dynamics"},
+    "system": ENGINE - {"robot"} | {"quantities", "simulation"},
     "simulation": ENGINE - {"robot"} | {"python_process"},
     "ros": ENGINE | {"dynamics", "loading", "python_process", "simulation"},
     "__init__": ENGINE
-    | {"constrained", "dynamics", "loading", "operational", "quantities", "simulation"},
+    | {"constrained", "dynamics", "loading", "operational", "quantities", "simulation", "system"},
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -68,10 +69,11 @@ static APART lanes lanes_{macro}({declared})
 """
 
 
-def _functions(text: Callable[[str, Operation, list[str]], str]) -> Iterator[str]:
-    """Macros for the functions of `OPERATIONS`, and what they call."""
+def _functions(body: str, text: Callable[[str, Operation, list[str]], str]) -> Iterator[str]:
+    """Macros for those functions of `OPERATIONS` that a body uses, and what they call."""
+    used = set(re.findall(r"[A-Z0-9]+(?=\()", body))
     for name, row in FUNCTIONS.items():
-        if name not in CIRCULAR:
+        if name not in CIRCULAR and name.upper() in used:
             yield row.c_function
             yield text(name.upper(), row, [f"x{k}" for k in range(row.arity)])
 
@@ -94,7 +96,9 @@ def _of_lanes(macro: str, row: Operation, x: list[str]) -> str:
 def state_source(signature: Signature, body: str) -> str:
     """C text of ``void kane_state(const double *const *in, double *result)``."""
     inputs = [f"#define in_{entry.name}(i) in[{k}][i]" for k, entry in enumerate(signature.inputs)]
-    return _assembled(["#define ONE_STATE"], [*_functions(_of_doubles), *inputs, body, _STATE])
+    return _assembled(
+        ["#define ONE_STATE"], [*_functions(body, _of_doubles), *inputs, body, _STATE]
+    )
 
 
 def batch_source(signature: Signature, body: str) -> str:
@@ -114,7 +118,7 @@ def batch_source(signature: Signature, body: str) -> str:
         f"#define INPUTS_SIZE {sum(sizes)}",
         f"#define RESULT_SIZE {signature.size}",
     ]
-    return _assembled(layout, [*_functions(_of_lanes), *inputs, body, _BATCH])
+    return _assembled(layout, [*_functions(body, _of_lanes), *inputs, body, _BATCH])
 
 
 def _assembled(before: Sequence[str], after: Sequence[str]) -> str:

@@ -231,7 +231,7 @@ class CompiledSteps:
             asked = np.zeros(1 + at.nq + at.n)
             self._kept.append(asked)
             run.asked = asked.ctypes.data
-            run.callable = self._asker(rates.input, asked, self._array(values, at.n))
+            run.callable = self._asker(rates.input, asked, self._array(values, rates.side.width))
 
     def _asker(self, asks: AskedTorque, asked: Array, tau: Array) -> Callable[[], None]:
         """Calls the function of the user with what compiled code has put down."""

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,11 +52,23 @@ class Instant(NamedTuple):
 
 
 class Input(ABC):
-    """A kind of input."""
+    """A kind of input.
+
+    Attributes
+    ----------
+    feeds : str
+        Of the parameters of the equations the one that its values are, instead of torques.
+    """
+
+    feeds: ClassVar[str] = ""
 
     @abstractmethod
     def table(self, equations: Equations) -> Table | None:
         """Its values over time, made to fit a mechanism; none for a function of the state."""
+
+    def names(self, equations: Equations) -> tuple[str, ...]:
+        """What its values belong to, if it has no table."""
+        return equations.speed_names
 
     def numbers(self, equations: Equations) -> Array:
         """What is constant in a run, such as gains."""

@@ -80,7 +80,8 @@ class Motion:
 
     def given(self, states: slice | int = slice(None)) -> dict[str, Array]:
         """States as inputs of the functions of the mechanism."""
-        late = zip((each.name for each in self._functions.equations.parameters), self._parameters)
+        names = (each.name for each in self._functions.equations.parameters)
+        late = zip(names, (each[states] if each.ndim > 1 else each for each in self._parameters))
         named = {"t": self.t[:, None], "q": self.q, "u": self.u, "udot": self.udot}
         return {**{name: values[states] for name, values in named.items()}, **dict(late)}
 

@@ -118,7 +118,7 @@ def problem_of(
     links = tuple(sorted(request.wrenches or ()))
     for link in links:
         equations.check_about(link)
-    width = len(u) if table is None else table.width
+    width = len(source.names(equations)) if table is None else table.width
     tables = [(0, table)] if table is not None and width else []
     for k, link in enumerate(links):
         tables.append((width + 6 * k, wrench_table(link, (request.wrenches or {})[link])))

@@ -102,7 +102,8 @@ class RightHandSide:
         sizes = {"t": int(self.equations.timed), "q": self.layout.nq, "u": self.layout.n}
         sizes.update(values=self.values, modes=self.layout.m, numbers=numbers)
         vectors = (Vector(name, size) for name, size in sizes.items() if size)
-        return (*vectors, *self.equations.parameters)
+        parameters = (e for e in self.equations.parameters if e.name != self.kind.feeds)
+        return (*vectors, *parameters)
 
     def asked(self, held: bool) -> tuple[Signature, Callable[[], Program], Any]:
         """What a program takes and gives, how it is made, and what it depends on.
@@ -119,6 +120,8 @@ class RightHandSide:
         graph, equations = Graph(), self.equations
         entries = {each.name: graph.inputs(each.name, each.size) for each in declared.inputs}
         given = Given(graph, entries)
+        if self.kind.feeds:
+            given = given.but(**{self.kind.feeds: entries["values"][: self.width]})
         switched = self._switched(entries)
         tau = self.kind.forces(equations, self._instant(given, switched))
         other = self._other_forces(given, switched)

@@ -149,7 +149,7 @@ class Run(ABC):
         for begin, table in self.problem.tables:
             values[begin : begin + table.width] = table.at(t, self.middle)
         if isinstance(rates.input, AskedTorque):
-            values[: at.n] = asked(rates.input, self.problem, t, x[at.qdot], x[at.udot])
+            values[: rates.side.width] = asked(rates.input, self.problem, t, x[at.qdot], x[at.udot])
         return values
 
     # ------------------------------------------------------------------------- the end of a mode
@@ -257,7 +257,7 @@ class Run(ABC):
 def asked(source: AskedTorque, problem: Problem, t: float, q: Array, u: Array) -> Array:
     """Torques of a function of the user, which is not to blame for a state beyond all bounds."""
     try:
-        return source.ask(t, q, u, problem.equations.speed_names)
+        return source.ask(t, q, u, source.names(problem.equations))
     except InputFault:
         refuse_unreasonable(q, u)
         raise

@@ -19,6 +19,9 @@ from math import isfinite
 
 from kane_dynamics.symbolic.operations import RULES
 
+MOST_FACTORS = 16
+"""Whole powers up to this one are written as products."""
+
 Number = int | float
 Key = tuple[str, tuple["Expr", ...], float, tuple[str, int]]
 
@@ -121,6 +124,24 @@ class Graph:
     def sign(self, x: Expr) -> Expr:
         """-1, 0 or 1, as the argument is negative, zero or positive."""
         return self.make("sign", x)
+
+    def power(self, x: Expr, exponent: Expr | Number) -> Expr:
+        """x to a power: products and roots where the exponent is a number that allows it."""
+        exponent = self.expr(exponent)
+        if exponent.op != "const":
+            return self.make("pow", x, exponent)
+        number = exponent.value
+        if number < 0.0:
+            return self.one / self.power(x, -number)
+        whole, rest = divmod(number, 1.0)
+        if rest not in (0.0, 0.5) or whole > MOST_FACTORS:
+            return self.make("pow", x, exponent)
+        result = self.sqrt(x) if rest else self.one
+        square = x
+        for bit in reversed(bin(int(whole))[2:]):
+            result = result * square if bit == "1" else result
+            square = square * square
+        return result
 
     def select(self, condition: Expr, a: Expr, b: Expr) -> Expr:
         """a where the condition is at least zero, else b; the other one may be undefined."""

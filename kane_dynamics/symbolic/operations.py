@@ -81,9 +81,23 @@ def _function(
     name: str, value: Callable[[float], float], partial: Callable[..., Expr], **more: Any
 ) -> Operation:
     """A function of one argument, of the same name in most languages."""
-    row = {"c": name + "({0})", "numpy": f"np.{name}({{0}})", "latex": rf"\{name}({{0}})", **more}
+    row: dict[str, Any] = {"c": name + "({0})", "numpy": f"np.{name}({{0}})"}
+    row = {**row, "latex": rf"\{name}({{0}})", "sympy": operator.attrgetter(name), **more}
     row["rules"] = (rules.of_constant(value), *more.get("rules", ()))
-    return Operation(value, _chain(partial), sympy=operator.attrgetter(name), **row)
+    return Operation(value, _chain(partial), **row)
+
+
+def _defined(function: Callable[..., float]) -> Callable[..., float]:
+    """A function that gives nan where `math` raises an error."""
+
+    def value(*x: float) -> float:
+        try:
+            result = function(*x)
+        except (ValueError, ArithmeticError):
+            return math.nan
+        return result if isinstance(result, float) else math.nan
+
+    return value
 
 
 def _quotient(a: Any, b: Any) -> Any:
@@ -169,6 +183,66 @@ OPERATIONS: dict[str, Operation] = {
         c_function="static double sign_of(double x) { return (double)((x > 0) - (x < 0)); }",
         rules=(rules.odd("sign"),),
     ),
+    "abs": _function(
+        "abs",
+        abs,
+        lambda g, y, a: g.sign(a),
+        c="fabs({0})",
+        latex=r"\left|{0}\right|",
+        sympy=operator.attrgetter("Abs"),
+        rules=(rules.even("abs"),),
+    ),
+    "tan": _function("tan", math.tan, lambda g, y, a: 1.0 + y * y, rules=(rules.odd("tan"),)),
+    "asin": _function(
+        "asin",
+        _defined(math.asin),
+        lambda g, y, a: 1.0 / g.sqrt(1.0 - a * a),
+        numpy="np.arcsin({0})",
+        latex=r"\arcsin({0})",
+        rules=(rules.odd("asin"),),
+    ),
+    "acos": _function(
+        "acos",
+        _defined(math.acos),
+        lambda g, y, a: -(1.0 / g.sqrt(1.0 - a * a)),
+        numpy="np.arccos({0})",
+        latex=r"\arccos({0})",
+    ),
+    "atan": _function(
+        "atan",
+        math.atan,
+        lambda g, y, a: 1.0 / (1.0 + a * a),
+        numpy="np.arctan({0})",
+        latex=r"\arctan({0})",
+        rules=(rules.odd("atan"),),
+    ),
+    "atan2": Operation(
+        math.atan2,
+        _chain(lambda g, y, a, b: b / (a * a + b * b), lambda g, y, a, b: -(a / (a * a + b * b))),
+        rules=(rules.of_constants(math.atan2),),
+        c="atan2({0}, {1})",
+        numpy="np.arctan2({0}, {1})",
+        latex=r"\operatorname{{atan2}}({0}, {1})",
+        sympy=operator.attrgetter("atan2"),
+    ),
+    "exp": _function("exp", _defined(math.exp), lambda g, y, a: y),
+    "log": _function("log", _defined(math.log), lambda g, y, a: 1.0 / a, latex=r"\ln({0})"),
+    "pow": Operation(
+        _defined(math.pow),
+        _chain(lambda g, y, a, b: b * g.power(a, b - 1.0), lambda g, y, a, b: y * g.make("log", a)),
+        rules=(rules.of_constants(_defined(math.pow)),),
+        c="pow({0}, {1})",
+        numpy="np.power(np.asarray({0}, float), {1})",
+        latex=r"({0})^{{{1}}}",
+        sympy=operator.attrgetter("Pow"),
+    ),
+    "sinh": _function(
+        "sinh", _defined(math.sinh), lambda g, y, a: g.make("cosh", a), rules=(rules.odd("sinh"),)
+    ),
+    "cosh": _function(
+        "cosh", _defined(math.cosh), lambda g, y, a: g.make("sinh", a), rules=(rules.even("cosh"),)
+    ),
+    "tanh": _function("tanh", math.tanh, lambda g, y, a: 1.0 - y * y, rules=(rules.odd("tanh"),)),
     "select": Operation(
         lambda condition, a, b: a if condition >= 0 else b,
         # not a sum of products: zero times what is undefined is undefined

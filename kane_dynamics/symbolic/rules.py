@@ -182,6 +182,16 @@ def of_constant(function: Callable[[float], float]) -> Rule:
     return function_of_a_constant
 
 
+def of_constants(function: Callable[[float, float], float]) -> Rule:
+    """The same for two arguments."""
+
+    def function_of_two_constants(graph: Graph, x: Expr, y: Expr) -> Expr | None:
+        value = function(x.value, y.value) if x.op == y.op == "const" else math.nan
+        return None if math.isnan(value) else graph.constant(value)
+
+    return function_of_two_constants
+
+
 def odd(name: str) -> Rule:
     """f(-x) = -f(x)."""
 

@@ -1,0 +1,246 @@
+"""`GeneralEquations`: Kane's equations of a SymPy model, on the contract that trees use.
+
+All programs are derived in the graph of the model, over formal inputs, and put into the graphs in
+which they are asked for. There are several ways to write them: velocities of points in the inertial
+frame or in frames that move along, bodies that hang on each other or stand alone. The one with the
+fewest operations is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+from kane_dynamics.kane.equations import Equations, Given
+from kane_dynamics.kane.general import forward, inverse, mass
+from kane_dynamics.kane.general.motion import Motion
+from kane_dynamics.kane.general.nodes import Node, tied
+from kane_dynamics.kane.general.reading import Reading
+from kane_dynamics.symbolic.derivative import derivatives
+from kane_dynamics.symbolic.graph import Expr, reachable
+from kane_dynamics.symbolic.numpy import python_source
+from kane_dynamics.symbolic.program import Input, Program, Signature, operations
+from kane_dynamics.symbolic.substitution import substituted
+from kane_dynamics.symbolic.vector import Vector
+
+FEW = 6
+"""Speeds up to which it may be cheaper to let every body stand alone."""
+
+
+class Formulation:
+    """One way to write the equations of a model.
+
+    Parameters
+    ----------
+    reading : Reading
+    inertial : bool
+        Whether velocities of points are given in the inertial frame.
+    hung : bool
+        Whether nodes hang on others.
+    """
+
+    def __init__(self, reading: Reading, inertial: bool, hung: bool) -> None:
+        self.reading = reading
+        nodes = reading.nodes(inertial)
+        self.stated = nodes
+        if hung:
+            nodes = tied(
+                nodes, reading.kinematics, reading.trials, len(reading.u) + len(reading.aux)
+            )
+        self.nodes: list[Node] = nodes
+        self.hangs = any(node.parent >= 0 for node in nodes)
+        self._motions: dict[bool, Motion] = {}
+
+    def motion(self, accelerated: bool) -> Motion:
+        """Of all nodes, with udot or without."""
+        if accelerated not in self._motions:
+            graph, u = self.reading.graph, self.reading.u
+            zeros = (graph.zero,) * len(u)
+            udot = graph.inputs("udot", len(u)) if accelerated else zeros
+            kinematics, auxiliary = self.reading.kinematics, len(self.reading.aux)
+            self._motions[accelerated] = Motion(self.nodes, kinematics, u, udot, auxiliary)
+        return self._motions[accelerated]
+
+    def inertia(self, accelerated: bool) -> list[Expr]:
+        """Generalized inertia forces with the opposite sign, of auxiliary speeds too."""
+        motion = self.motion(accelerated)
+        wrenches = inverse.inertia_forces(self.nodes, self.reading.kinematics, motion)
+        return self._generalized(motion, wrenches)
+
+    def resisting(self, accelerated: bool) -> list[Expr]:
+        """The same less generalized active forces."""
+        motion = self.motion(accelerated)
+        inertia = inverse.inertia_forces(self.nodes, self.reading.kinematics, motion)
+        acting = inverse.loads(self.nodes, self.reading.kinematics)
+        pairs = zip(inertia, acting)
+        return self._generalized(motion, [(a - c, b - d) for (a, b), (c, d) in pairs])
+
+    @cached_property
+    def active(self) -> list[Expr]:
+        """Generalized active forces, of auxiliary speeds too."""
+        acting = inverse.loads(self.nodes, self.reading.kinematics)
+        return self._generalized(self.motion(False), acting)
+
+    def _generalized(self, motion: Motion, wrenches: Sequence[inverse.Wrench]) -> list[Expr]:
+        count = len(self.reading.u) + len(self.reading.aux)
+        return inverse.generalized(self.nodes, self.reading.kinematics, motion, wrenches, count)
+
+    @cached_property
+    def mass(self) -> list[list[Expr]]:
+        """A row a speed, auxiliary ones included."""
+        count = len(self.reading.u) + len(self.reading.aux)
+        passages = self.motion(False).passages
+        return mass.mass_rows(self.reading.graph, self.nodes, passages, count)
+
+    def accelerations(self, right: Sequence[Expr]) -> list[Expr]:
+        """The udot of M udot = right."""
+        passages = self.motion(False).passages
+        return forward.accelerations(self.reading.graph, self.nodes, passages, right)
+
+    @cached_property
+    def kinetic(self) -> Expr:
+        """Kinetic energy."""
+        graph, total = self.reading.graph, self.reading.graph.zero
+        for node, moving in zip(self.nodes, self.motion(False).moving):
+            if node.mass is not None:
+                total = total + node.mass * moving.velocity.dot(moving.velocity)
+            if node.inertia is not None:
+                total = total + moving.omega.dot(node.inertia @ moving.omega)
+        return graph.constant(0.5) * total
+
+
+class GeneralEquations(Equations):
+    """Equations of motion of a SymPy model, with all its speeds, as if there were no constraints.
+
+    Parameters
+    ----------
+    name : str
+    reading : Reading
+    potential : expression of SymPy, optional
+        Potential energy of loads, for `energy`.
+    """
+
+    def __init__(self, name: str, reading: Reading, potential: Any = None) -> None:
+        self.name, self.reading = name, reading
+        model = reading.model
+        self.coordinate_names = tuple(map(symbol_name, model.q))
+        self.speed_names = tuple(map(symbol_name, model.u))
+        sizes = {"constants": len(reading.adjustable), "inputs": len(reading.fed)}
+        self.parameters = tuple(Input(key, size) for key, size in sizes.items() if size)
+        self._potential = reading.graph.zero
+        if potential is not None:
+            self._potential = reading.convert(potential, "the potential")
+        self._formal: dict[str, list[Expr]] = {}
+
+    # ------------------------------------------------------------------------- how it is written
+    @cached_property
+    def formulations(self) -> tuple[Formulation, ...]:
+        """All that come into question."""
+        found = []
+        for inertial in (True, False):
+            found.append(Formulation(self.reading, inertial, True))
+            if found[-1].hangs and len(self.speed_names) <= FEW:
+                found.append(Formulation(self.reading, inertial, False))
+        return tuple(found)
+
+    def formal(self, name: str) -> list[Expr]:
+        """The expressions of a program over formal inputs."""
+        if name not in self._formal:
+            write: Callable[[Formulation], list[Expr]] = getattr(self, f"_{name}")
+            written = [write(each) for each in self.formulations]
+            self._formal[name] = min(written, key=lambda found: sum(_cost(found)))
+        return self._formal[name]
+
+    def _put(self, name: str, given: Given) -> list[Expr]:
+        return substituted(given.graph, self.formal(name), given.inputs)
+
+    @cached_property
+    def timed(self) -> bool:  # type: ignore[override]
+        """Whether anything depends on time."""
+        return any(node.entry[0] == "t" for node in reachable(self._stated) if node.op == "input")
+
+    @cached_property
+    def _stated(self) -> list[Expr]:
+        """All that the equations follow from."""
+        stated = self.formulations[-1].stated
+        found = [*self.reading.qdot, self._potential]
+        for node in stated:
+            vectors: list[Vector | None] = [node.omega, node.velocity, *node.forces, *node.torques]
+            vectors += [*(node.inertia or ()), *node.turns.values(), *node.moves.values()]
+            found += [e for v in vectors if v is not None for e in v]
+            found += [node.mass] if node.mass is not None else []
+        return found
+
+    @cached_property
+    def key(self) -> str:
+        sizes = {node.entry[0]: 0 for node in reachable(self._stated) if node.op == "input"}
+        inputs = tuple(Input(name, 0) for name in sorted(sizes))
+        shape = (len(self._stated),)
+        stated = Program(Signature("stated", inputs, shape), tuple(self._stated))
+        nodes = [(n.name, sorted(n.turns), sorted(n.moves)) for n in self.formulations[-1].stated]
+        names = (self.coordinate_names, self.speed_names, self.parameters, nodes)
+        return f"{names!r}\n{python_source(stated)}"
+
+    # ---------------------------------------------------------------------------------- programs
+    def coordinate_rates(self, given: Given) -> list[Expr]:
+        return substituted(given.graph, self.reading.qdot, given.inputs)
+
+    def mass_matrix(self, given: Given) -> list[Expr]:
+        return self._put("mass_matrix", given)
+
+    def bias(self, given: Given) -> list[Expr]:
+        return self._put("bias", given)
+
+    def inverse_dynamics(self, given: Given) -> list[Expr]:
+        return self._put("inverse_dynamics", given)
+
+    def forward_dynamics(self, given: Given) -> list[Expr]:
+        return self._put("forward_dynamics", given)
+
+    def energy(self, given: Given) -> list[Expr]:
+        return self._put("energy", given)
+
+    def losses(self, given: Given) -> list[Expr]:
+        return self._put("losses", given)
+
+    # ------------------------------------------------------------- how each formulation has them
+    def _mass_matrix(self, way: Formulation) -> list[Expr]:
+        count = len(self.speed_names)
+        return [element for row in way.mass[:count] for element in row[:count]]
+
+    def _bias(self, way: Formulation) -> list[Expr]:
+        return way.resisting(False)[: len(self.speed_names)]
+
+    def _inverse_dynamics(self, way: Formulation) -> list[Expr]:
+        return way.resisting(True)[: len(self.speed_names)]
+
+    def _forward_dynamics(self, way: Formulation) -> list[Expr]:
+        tau = self.reading.graph.inputs("tau", len(self.speed_names))
+        return way.accelerations([a - b for a, b in zip(tau, self._bias(way))])
+
+    def _rhs(self, way: Formulation) -> list[Expr]:
+        right = [-each for each in self._bias(way)]
+        return [*self.reading.qdot, *way.accelerations(right)]
+
+    def _energy(self, way: Formulation) -> list[Expr]:
+        return [way.kinetic, self._potential]
+
+    def _losses(self, way: Formulation) -> list[Expr]:
+        """Generalized active forces but for those of the potential."""
+        graph, reading = self.reading.graph, self.reading
+        count = len(self.speed_names)
+        (by_q,) = derivatives(graph, [self._potential], reading.q)
+        by_u = derivatives(graph, reading.qdot, reading.u)
+        of_potential = [graph.sum([a * row[k] for a, row in zip(by_q, by_u)]) for k in range(count)]
+        return [a + b for a, b in zip(way.active[:count], of_potential)]
+
+
+def symbol_name(symbol: Any) -> str:
+    """Of a symbol or of a function of time."""
+    return str(getattr(symbol, "name", None) or symbol.func.__name__)
+
+
+def _cost(outputs: Sequence[Expr]) -> tuple[int, int]:
+    counted = operations(outputs)
+    return counted.total, 4 * counted.functions

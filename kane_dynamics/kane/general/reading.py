@@ -1,0 +1,248 @@
+"""A model as expressions: rates of coordinates, nodes with their inertia and loads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from kane_dynamics.errors import ArgumentError, ModelError
+from kane_dynamics.kane.general.kinematics import Kinematics
+from kane_dynamics.kane.general.model import Model
+from kane_dynamics.kane.general.nodes import Node, columns
+from kane_dynamics.symbolic.evaluate import evaluations
+from kane_dynamics.symbolic.from_sympy import Conversion
+from kane_dynamics.symbolic.graph import Expr, Graph, reachable
+from kane_dynamics.symbolic.substitution import substituted
+from kane_dynamics.symbolic.vector import Matrix, Vector, vector
+
+TRIALS = 4
+"""Configurations at which it is judged what is zero."""
+
+
+class Reading:
+    """The expressions of a model, in a graph of their own.
+
+    They are over inputs ``t``, ``q``, ``u`` and ``aux`` (auxiliary speeds), ``unknown`` (forces
+    that these bring into evidence), ``constants`` (those that can be adjusted) and ``inputs``.
+
+    Parameters
+    ----------
+    model : Model
+    constants : mapping from symbol to number
+    adjustable : sequence of symbol
+        Which of these are given at run time.
+    inputs : sequence
+        Symbols and functions of time that are given at run time.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        constants: Mapping[Any, float],
+        adjustable: Sequence[Any] = (),
+        inputs: Sequence[Any] = (),
+    ) -> None:
+        from sympy.physics.mechanics import dynamicsymbols
+
+        self.model, self.graph = model, Graph()
+        self.adjustable, self.fed = tuple(adjustable), tuple(inputs)
+        graph, self._time = self.graph, dynamicsymbols._t
+        self.unknown: list[Any] = []
+        (self.t,) = graph.inputs("t", 1)
+        self.q = graph.inputs("q", len(model.q))
+        self.u = graph.inputs("u", len(model.u))
+        self.aux = graph.inputs("aux", len(model.auxiliary))
+        self.inputs = graph.inputs("inputs", len(self.fed))
+        known = {each: graph.constant(value) for each, value in constants.items()}
+        known.update(zip(self.adjustable, graph.inputs("constants", len(self.adjustable))))
+        known.update(zip(self.fed, self.inputs))
+        known.update({**dict(zip(model.q, self.q)), **dict(zip(model.u, self.u))})
+        known.update({**dict(zip(model.auxiliary, self.aux)), self._time: self.t})
+        self.convert = Conversion(graph, known, self._refuse_unknown)
+        self.qdot = self._coordinate_rates()
+        for coordinate, rate in zip(model.q, self.qdot):
+            self.convert.learn(coordinate.diff(self._time), rate)
+        self.kinematics = Kinematics(model.frame, self.convert, self.changing)
+
+    # ------------------------------------------------------------------------------- kinematics
+    def _coordinate_rates(self) -> list[Expr]:
+        """The q̇ that solve the kinematical equations."""
+        from kane_dynamics.kane.general.solving import solved_exactly
+
+        graph, model = self.graph, self.model
+        name = "the kinematical equation {} (of {})"
+        right, rows = [], []
+        for k, (rates, speeds, offset) in enumerate(zip(model.rates, model.speeds, model.offsets)):
+            where = name.format(k + 1, model.q[k])
+            rows.append([self.convert(each, where) for each in rates])
+            terms = [self.convert(each, where) * u for each, u in zip(speeds, self.u)]
+            right.append(-(graph.sum(terms) + self.convert(offset, where)))
+        values = np.array(list(evaluations([e for row in rows for e in row], self.trials)))
+        matrices = values.reshape(len(self.trials), len(rows), -1)
+        if not np.isfinite(matrices).all() or (np.linalg.matrix_rank(matrices) < len(rows)).all():
+            raise ModelError(
+                "the kinematical equations cannot be solved for the rates of "
+                f"{', '.join(map(str, model.q))}"
+            )
+        return solved_exactly(graph, rows, right, matrices)
+
+    def changing(self, outputs: Sequence[Expr], where: str) -> dict[Expr, Expr]:
+        """Rates of coordinates, of time, and of inputs as far as these are inputs themselves."""
+        found = {**dict(zip(self.q, self.qdot)), self.t: self.graph.one}
+        if self.inputs:
+            rated = self._rated_inputs
+            found.update(rated)
+            for node in reachable(outputs):
+                if node.op == "input" and node.entry[0] == "inputs" and node not in rated:
+                    given = self.fed[node.entry[1]]
+                    raise ModelError(
+                        f"{where} depends on the input {given}, whose rate is needed: expected "
+                        f"Derivative({given}, t) among the inputs"
+                    )
+        return found
+
+    @cached_property
+    def _rated_inputs(self) -> dict[Expr, Expr]:
+        places = dict(zip(self.fed, self.inputs))
+        rates = {x: each.diff(self._time) for each, x in places.items()}
+        return {x: places[rate] for x, rate in rates.items() if rate in places}
+
+    # ------------------------------------------------------------------------------------ nodes
+    def nodes(self, inertial: bool) -> list[Node]:
+        """Bodies and what loads act on; velocities of points in the inertial frame, or in others.
+
+        Parameters
+        ----------
+        inertial : bool
+            Whether velocities are given in the inertial frame rather than in one that moves along.
+        """
+        found: list[Node] = []
+        for body in self.model.bodies:
+            found.append(self._body(body, inertial))
+        for where, what in self.model.loads:
+            self._load(found, where, what, inertial)
+        return [self._with_columns(node) for node in found]
+
+    def _body(self, body: Any, inertial: bool) -> Node:
+        from sympy.physics.mechanics import Particle
+
+        kinematics, name = self.kinematics, str(body.name)
+        if not hasattr(body, "mass") or not hasattr(body, "masscenter"):
+            raise ArgumentError(f"bodies has {body!r}, expected RigidBody or Particle")
+        mass = self.convert(body.mass, f"the mass of {name}")
+        if isinstance(body, Particle) or getattr(body, "frame", None) is None:
+            return self._point(name, body.masscenter, inertial, mass=mass)
+        frame = body.frame
+        tensor = body.central_inertia.to_matrix(frame).tolist()
+        where = f"the inertia of {name}"
+        rows = [[self.convert(each, where) for each in row] for row in tensor]
+        omega = kinematics.angular_velocity(frame, frame)
+        basis = kinematics.inertial if inertial else frame
+        velocity = kinematics.velocity(body.masscenter, basis)
+        inertia = Matrix(*(Vector(*row) for row in rows))
+        return Node(name, body.masscenter, frame, basis, omega, velocity, mass, inertia)
+
+    def _point(self, name: str, point: Any, inertial: bool, mass: Expr | None = None) -> Node:
+        kinematics = self.kinematics
+        basis = kinematics.inertial if inertial else self._basis(point)
+        velocity = kinematics.velocity(point, basis)
+        return Node(name, point, basis, basis, None, velocity, mass)
+
+    def _basis(self, point: Any) -> Any:
+        """The outermost frame in which a part of the velocity or of the position is given."""
+        kinematics = self.kinematics
+        given = list(point._pos_dict.values())
+        stated = point._vel_dict.get(kinematics.inertial)
+        given = [stated] if stated is not None and stated != 0 else given
+        frames = [own for each in given for _, own in getattr(each, "args", ())]
+        return max(
+            [kinematics.inertial, *frames],
+            key=lambda frame: kinematics.distance(frame, kinematics.inertial),
+        )
+
+    def _load(self, nodes: list[Node], where: Any, what: Any, inertial: bool) -> None:
+        """Let a load act on the node that it belongs to."""
+        from sympy.physics.mechanics import Point, ReferenceFrame
+
+        kinematics = self.kinematics
+        body_frame = getattr(where, "frame", None)
+        if not isinstance(where, (Point, ReferenceFrame)) and body_frame is not None:
+            where = body_frame
+        text = f"the load at {getattr(where, 'name', where)}"
+        if not hasattr(what, "args") and what != 0:
+            raise ArgumentError(f"{text} is {what!r}, expected a vector")
+        if isinstance(where, Point):
+            place = next((k for k, node in enumerate(nodes) if node.point == where), -1)
+            if place < 0:
+                nodes.append(self._point(f"point {where.name}", where, inertial))
+            node = nodes[place]
+            force = kinematics.in_frame(what, node.basis, text) if what != 0 else kinematics.zero
+            nodes[place] = replace(node, forces=(*node.forces, force))
+        elif isinstance(where, ReferenceFrame):
+            turning = [k for k, n in enumerate(nodes) if n.omega is not None and n.frame == where]
+            place = turning[0] if turning else -1
+            if not turning:
+                omega = kinematics.angular_velocity(where, where)
+                nodes.append(Node(f"frame {where.name}", None, where, where, omega, None))
+            node = nodes[place]
+            torque = kinematics.in_frame(what, node.frame, text) if what != 0 else kinematics.zero
+            nodes[place] = replace(node, torques=(*node.torques, torque))
+        else:
+            raise ArgumentError(f"{text}: expected a point for a force, or a frame for a torque")
+
+    def _with_columns(self, node: Node) -> Node:
+        speeds = [*self.u, *self.aux]
+        turns, moves = columns(node.omega, speeds), columns(node.velocity, speeds)
+        for each in (*turns.values(), *moves.values()):
+            for leaf in reachable(each):
+                if leaf.op == "input" and leaf.entry[0] in ("u", "aux"):
+                    speed = (self.model.u if leaf.entry[0] == "u" else self.model.auxiliary)[
+                        leaf.entry[1]
+                    ]
+                    raise ModelError(
+                        f"the velocity of {node.name} is not linear in the speed {speed}"
+                    )
+        still = {"aux": [self.graph.zero] * len(self.aux)}
+        omega, velocity = (
+            None if v is None else Vector(*substituted(self.graph, v, still))
+            for v in (node.omega, node.velocity)
+        )
+        return replace(node, turns=turns, moves=moves, omega=omega, velocity=velocity)
+
+    # ---------------------------------------------------------------------------------- numbers
+    @cached_property
+    def trials(self) -> list[dict[str, list[float]]]:
+        """Inputs at which it is judged what is zero."""
+        model, choose = self.model, Random(7)
+        sizes = {"t": 1, "q": len(model.q), "u": len(model.u), "aux": len(model.auxiliary)}
+        sizes.update(constants=len(self.adjustable), inputs=len(self.fed), unknown=64)
+        return [
+            {name: [choose.uniform(0.3, 1.4) for _ in range(n)] for name, n in sizes.items()}
+            for _ in range(TRIALS)
+        ]
+
+    def _refuse_unknown(self, symbol: Any, where: str) -> Exception:
+        if symbol.is_Derivative:
+            base = symbol.expr
+            if base in self.model.u or base in self.model.auxiliary or base in self.model.q:
+                return ModelError(
+                    f"{where} has the acceleration {symbol}, expected coordinates, speeds and time"
+                )
+        return ModelError(
+            f"{where} has {symbol}, which is neither coordinate, speed, input nor constant: give "
+            "its value in constants, or name it in inputs"
+        )
+
+
+def zero_vector(graph: Graph) -> Vector:
+    return vector(graph, (0, 0, 0))
+
+
+def entries(graph: Graph, rows: Sequence[Sequence[Expr]]) -> Iterator[Expr]:
+    for row in rows:
+        yield from row

@@ -1,0 +1,4 @@
+"""The face of mechanisms that are modelled in SymPy: `system` has their functions.
+
+`arguments` checks the symbols that a user names, `programs` are the functions of a state.
+"""

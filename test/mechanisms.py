@@ -1,0 +1,133 @@
+"""Mechanisms modelled in SymPy, and what SymPy's own equations say about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import sympy as sm
+import sympy.physics.mechanics as me
+from sympy.physics.mechanics.models import n_link_pendulum_on_cart
+
+import kane_dynamics as kd
+
+t = me.dynamicsymbols._t
+
+
+class Mechanism(NamedTuple):
+    """What `kd.System` and `KanesMethod.kanes_equations` are given."""
+
+    kane: Any
+    bodies: Sequence[Any]
+    loads: Sequence[Any]
+    constants: Mapping[Any, float]
+    inputs: Sequence[Any] = ()
+
+    def system(self, **options: Any) -> kd.System:
+        given = (self.bodies, self.loads, self.constants)
+        return kd.System(self.kane, *given, inputs=self.inputs, **options)
+
+
+def sympy_rates(mechanism: Mechanism, time: float, x: Any, inputs: Sequence[float] = ()) -> Any:
+    """The right-hand side by `kanes_equations`: mass matrix and forcing as numbers, then solved."""
+    kane = mechanism.kane
+    kane.kanes_equations(list(mechanism.bodies), list(mechanism.loads))
+    state = [*kane.q, *kane.u]
+    auxiliary = {each: 0 for u in kane._uaux for each in (u, u.diff(t))}
+    arguments = [t, state, list(mechanism.inputs), list(mechanism.constants)]
+    equations = [kane.mass_matrix_full, kane.forcing_full]
+    equations = [each.xreplace(auxiliary) for each in equations]
+    matrix, right = sm.lambdify(arguments, equations, cse=True)(
+        time, x, inputs, list(mechanism.constants.values())
+    )
+    return np.linalg.solve(np.array(matrix, float), np.array(right, float).ravel())
+
+
+def pendulum_on_cart(n: int) -> Mechanism:
+    """Of SymPy, with angles and speeds that are those of the links in space."""
+    kane = n_link_pendulum_on_cart(n)
+    masses, lengths = sm.symbols(f"m:{n + 1}"), sm.symbols(f"l:{n}")
+    values = np.random.default_rng(n).uniform(0.5, 1.5, 2 * n + 1)
+    constants = {**dict(zip((*masses, *lengths), values)), sm.Symbol("g"): 9.81}
+    return Mechanism(kane, kane.bodylist, kane.forcelist, constants, [me.dynamicsymbols("F")])
+
+
+def chain(n: int, skew: float = 0.05) -> Mechanism:
+    """Rigid links with hinges along x, y, z in turn, any inertia, damped, in relative angles."""
+    q, u = me.dynamicsymbols(f"q:{n}"), me.dynamicsymbols(f"u:{n}")
+    m, g, d = sm.symbols("m g d")
+    N, last = me.ReferenceFrame("N"), me.Point("O")
+    last.set_vel(N, 0)
+    frame, bodies, loads = N, [], []
+    for k in range(n):
+        axis = [frame.x, frame.y, frame.z][k % 3]
+        A = frame.orientnew(f"A{k}", "Axis", [q[k], axis])
+        A.set_ang_vel(frame, u[k] * axis)
+        centre = last.locatenew(f"C{k}", 0.3 * A.x + 0.1 * A.y)
+        tip = last.locatenew(f"P{k}", 0.5 * A.x - 0.2 * A.z)
+        centre.v2pt_theory(last, N, A)
+        tip.v2pt_theory(last, N, A)
+        inertia = me.inertia(A, 0.3, 0.4, 0.5, skew, -skew, 2 * skew)
+        bodies.append(me.RigidBody(f"B{k}", centre, A, m * (1 + k), (inertia, centre)))
+        loads.append((centre, -m * (1 + k) * g * N.z))
+        loads.append((A, -d * u[k] * axis))
+        if k:
+            loads.append((frame, d * u[k] * axis))
+        frame, last = A, tip
+    loads.append((last, me.dynamicsymbols("F") * N.x))
+    kinematical = [a.diff(t) - b for a, b in zip(q, u)]
+    kane = me.KanesMethod(N, q, u, kd_eqs=kinematical)
+    constants = {m: 0.7, g: 9.81, d: 0.2}
+    return Mechanism(kane, bodies, loads, constants, [me.dynamicsymbols("F")])
+
+
+def gyrostat() -> Mechanism:
+    """A free body with a rotor, in body-fixed speeds, about a point off its mass centre."""
+    q, u = me.dynamicsymbols("q1:8"), me.dynamicsymbols("u1:8")
+    N, origin = me.ReferenceFrame("N"), me.Point("O")
+    A = N.orientnew("A", "Body", q[3:6], "ZXY")
+    A.set_ang_vel(N, u[3] * A.x + u[4] * A.y + u[5] * A.z)
+    P = origin.locatenew("P", q[0] * N.x + q[1] * N.y + q[2] * N.z)
+    origin.set_vel(N, 0)
+    P.set_vel(N, u[0] * A.x + u[1] * A.y + u[2] * A.z)
+    C = P.locatenew("C", 0.2 * A.x - 0.1 * A.y)
+    C.v2pt_theory(P, N, A)
+    R = A.orientnew("R", "Axis", [q[6], A.y + A.z])
+    R.set_ang_vel(A, u[6] * (A.y + A.z) / sm.sqrt(2))
+    D = C.locatenew("D", 0.3 * A.z)
+    D.v2pt_theory(C, N, A)
+    bodies = [
+        me.RigidBody("A", C, A, 2.0, (me.inertia(A, 1.0, 1.2, 0.9, 0.1, 0.05, -0.1), C)),
+        me.RigidBody("R", D, R, 0.5, (me.inertia(R, 0.2, 0.3, 0.25, 0.01, 0.02, 0.0), D)),
+    ]
+    turning = q[3].diff(t) * N.z + 0 * N.x
+    turning = _angular_velocity_of_body_angles(N, A, q[3:6]) - A.ang_vel_in(N)
+    moving = P.pos_from(origin).dt(N) - P.vel(N)
+    kinematical = [turning & axis for axis in (A.x, A.y, A.z)]
+    kinematical += [moving & axis for axis in (N.x, N.y, N.z)]
+    kinematical.append(q[6].diff(t) - u[6])
+    kane = me.KanesMethod(N, q, u, kd_eqs=kinematical)
+    torque = me.dynamicsymbols("T")
+    loads = [(C, -2.0 * 9.81 * N.z), (R, torque * A.y), (A, -torque * A.y), (P, sm.sin(t) * N.x)]
+    return Mechanism(kane, bodies, loads, {}, [torque])
+
+
+def _angular_velocity_of_body_angles(N: Any, A: Any, angles: Any) -> Any:
+    """As SymPy states it when a frame is oriented."""
+    other = N.orientnew("other", "Body", angles, "ZXY")
+    return sum(((other.ang_vel_in(N) & e) * f for e, f in zip(other, A)), me.Vector(0))
+
+
+def swinging_on_a_driven_pivot() -> Mechanism:
+    """A pendulum whose pivot is moved in time, on a spring, with velocities that follow."""
+    q, r, u, v = me.dynamicsymbols("q r u v")
+    m, k = sm.symbols("m k")
+    N, origin = me.ReferenceFrame("N"), me.Point("O")
+    A = N.orientnew("A", "Axis", [q, N.z])
+    pivot = origin.locatenew("Q", 0.3 * sm.sin(2 * t) * N.x)
+    P = pivot.locatenew("P", -r * A.y)
+    origin.set_vel(N, 0)
+    kane = me.KanesMethod(N, [q, r], [u, v], kd_eqs=[q.diff(t) - u, r.diff(t) - v])
+    loads = [(P, -m * 9.81 * N.y + k * (r - 1) * A.y)]
+    return Mechanism(kane, [me.Particle("P", P, m)], loads, {m: 1.5, k: 20.0})
