@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from kane_dynamics.robot.model import Inertia, Joint, Limits, Link, Mimic, Robot
     from kane_dynamics.robot.urdf import read_urdf
     from kane_dynamics.simulation.checks import Checks
+    from kane_dynamics.simulation.coupler import Passivity, VirtualCoupler
     from kane_dynamics.simulation.inputs import (
         ComputedTorque,
         PDControl,
@@ -78,6 +79,7 @@ _HOMES = {
     "kane_dynamics.robot.model": ("Inertia", "Joint", "Limits", "Link", "Mimic", "Robot"),
     "kane_dynamics.robot.urdf": ("read_urdf",),
     "kane_dynamics.simulation.checks": ("Checks",),
+    "kane_dynamics.simulation.coupler": ("Passivity", "VirtualCoupler"),
     "kane_dynamics.simulation.inputs": (
         "ComputedTorque",
         "PDControl",
@@ -121,6 +123,7 @@ __all__ = [
     "OperationalSpace",
     "Operations",
     "PDControl",
+    "Passivity",
     "Progress",
     "ReducedSpeeds",
     "Robot",
@@ -129,6 +132,7 @@ __all__ = [
     "System",
     "TorqueHistory",
     "Trajectory",
+    "VirtualCoupler",
     "Weld",
     "WrenchHistory",
     "check",

@@ -3,6 +3,7 @@
     ros2 launch kane_dynamics dynamics.launch.py urdf:=panda.urdf
     ros2 launch kane_dynamics dynamics.launch.py urdf:=ur.xacro xacro_args:="name:=ur ur_type:=ur5"
     ros2 launch kane_dynamics dynamics.launch.py urdf:=panda.urdf namespace:=left config:=left.yaml
+    ros2 launch kane_dynamics dynamics.launch.py urdf:=gripper.urdf constraints:=gripper.yaml
     ros2 launch kane_dynamics dynamics.launch.py torque_trajectory:=/arm_controller/joint_trajectory
     ros2 launch kane_dynamics dynamics.launch.py urdf:=panda.urdf respawn:=false
 
@@ -19,6 +20,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from kane_dynamics.errors import ArgumentError
+from kane_dynamics.robot.constraint_file import read_constraints
 from kane_dynamics.robot.source import read_description
 from kane_dynamics.robot.urdf import read_urdf
 from kane_dynamics.robot.xacro import read_arguments
@@ -56,6 +58,12 @@ def generate_launch_description() -> LaunchDescription:
                 description='Arguments of a xacro file, such as "mass:=2.0 side:=left"',
             ),
             DeclareLaunchArgument(
+                "constraints",
+                default_value="",
+                description="Path of a YAML file with what the URDF cannot say: loops, wheels, "
+                "gears, grasps; without it, the parameter file says which",
+            ),
+            DeclareLaunchArgument(
                 "config", default_value=str(CONFIG), description="Path of the parameter file"
             ),
             DeclareLaunchArgument(
@@ -88,6 +96,9 @@ def dynamics_node(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     text = description(value("urdf"), value("xacro_args"))
     if text:
         parameters.append({"robot_description": ParameterValue(text, value_type=str)})
+    constraints = constraint_file(value("constraints"))
+    if constraints:
+        parameters.append({"constraints": constraints})
     names = {topic: value(argument_of(topic)) for topic in TOPICS}
     return [
         Node(
@@ -121,6 +132,14 @@ def description(path: str, xacro_args: str) -> str:
         return read.data.decode("utf-8")
     except UnicodeDecodeError:  # the file says which other encoding it has
         return ElementTree.tostring(ElementTree.fromstring(read.data), encoding="unicode")
+
+
+def constraint_file(path: str) -> str:
+    """The whole path of a file of constraints that was looked at, as a description is."""
+    if not path:
+        return ""
+    read_constraints(path)
+    return str(Path(path).resolve())
 
 
 def parameter_file(path: str) -> str:

@@ -68,13 +68,13 @@ class ActiveConstraints:
         active: dict[str, bool],
         begun: dict[str, Array] | None = None,
     ) -> None:
-        self._functions, self._constraints = functions, constraints
+        self._functions, self.definitions = functions, constraints
         self.active, self.begun = dict(active), dict(begun or {})
 
     @property
     def names(self) -> tuple[str, ...]:
         """Those that hold."""
-        return tuple(name for name in self._constraints.names if self.active[name])
+        return tuple(name for name in self.definitions.names if self.active[name])
 
     def switch(self, name: str, active: bool, q: ArrayLike | None = None) -> None:
         """Let a constraint hold, or no longer.
@@ -90,12 +90,12 @@ class ActiveConstraints:
             raise ArgumentError(f"active must be True or False, got {active!r}")
         begun = {key: value for key, value in self.begun.items() if key != name}
         if active and q is not None:
-            own = self._constraints.anchor_slices[name]
+            own = self.definitions.anchor_slices[name]
             anchors = self._anchors(q, begun)
             if anchors.ndim > 1:
                 raise ArgumentError("q must be one state, where the constraint begins")
             errors = self._call("constraint_errors", q=q, anchors=anchors)
-            worst = np.abs(errors[self._constraints.row_slices[name]]).max()
+            worst = np.abs(errors[self.definitions.row_slices[name]]).max()
             if not worst <= VIOLATED:
                 raise ArgumentError(
                     f"constraint {name!r} is violated by {worst:.3g} where it is switched on, "
@@ -124,23 +124,23 @@ class ActiveConstraints:
 
     @cached_property
     def _owners(self) -> list[str]:
-        return [each.name for each in self._constraints.shapes for _ in range(each.rows)]
+        return [each.name for each in self.definitions.shapes for _ in range(each.rows)]
 
     @cached_property
     def _are_positions(self) -> NDArray[np.bool_]:
-        shapes = self._constraints.shapes
+        shapes = self.definitions.shapes
         return np.array([k < each.positions for each in shapes for k in range(each.rows)], bool)
 
     def _anchors(self, q: ArrayLike, begun: dict[str, Array]) -> Array:
-        if not self._constraints.anchors:
+        if not self.definitions.anchors:
             return np.zeros(0)
         found = np.array(self._call("constraint_anchors", q=q))
         for name, values in begun.items():
-            found[..., self._constraints.anchor_slices[name]] = values
+            found[..., self.definitions.anchor_slices[name]] = values
         return found
 
     def _call(self, program: str, **given: ArrayLike) -> Array:
-        declared, make, key = self._constraints.asked(program)
+        declared, make, key = self.definitions.asked(program)
         function = self._functions.made(declared, make, key)
         return function(*(given[each.name] for each in declared.inputs))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -129,6 +129,27 @@ class ConstrainedDynamics(Dynamics):
         except ArgumentError:
             self._constraints.active, self._constraints.begun = before
             raise
+
+    def switched(
+        self, active: Mapping[str, bool], q: ArrayLike | None = None
+    ) -> ConstrainedDynamics:
+        """The same robot with some constraints switched: this one stays as it is.
+
+        What is compiled is shared. Parameters and errors are those of `set_active`.
+        """
+        other: ConstrainedDynamics = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        before = self._constraints
+        other._constraints = ActiveConstraints(
+            self._functions, before.definitions, before.active, before.begun
+        )
+        for name, holds in active.items():
+            other.set_active(name, holds, q)
+        return other
+
+    def constraint_rows(self, q: ArrayLike, u: ArrayLike) -> Rows:
+        """What the constraints that hold say about states: A u = 0, A u̇ + bias = 0, no errors."""
+        return self._constraints.rows(q, u)
 
     def independent_speeds(self, q: ArrayLike) -> tuple[str, ...]:
         """Names of the speeds from which all others follow, at one configuration."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 
@@ -107,6 +108,10 @@ def model_values(node: DynamicsNode) -> dict[str, str]:
         "joints": ", ".join(node.model.joint_names),
         "backend": node.model.backend,
     }
+    if node.model.constraints:
+        values["actuated joints"] = ", ".join(np.array(node.model.joint_names)[node.model.actuated])
+        values["constraints"] = ", ".join(node.model.constraints)
+        values["active constraints"] = ", ".join(node.model.active)
     for name, operations in node.model.operations.items():
         values[f"{name} operations"] = str(operations.total)
     for name, timing in (

@@ -26,6 +26,7 @@ from kane_dynamics.ros.services import Services
 from kane_dynamics.ros.simulate.simulating import Simulating
 from kane_dynamics.ros.states.joint_states import JointStates
 from kane_dynamics.ros.states.silence import Silence
+from kane_dynamics.ros.switching import Switching
 from kane_dynamics.ros.trajectories.action import follow_joint_trajectory
 from kane_dynamics.ros.trajectories.following import Following
 from kane_dynamics.ros.trajectories.plans import Timetable
@@ -62,6 +63,7 @@ class DynamicsNode(Node):
         self.action = follow_joint_trajectory(self)
         self.beside = Beside(self, self.failed)
         self.answers = Services(self)
+        self.switching = Switching(self)
         self.simulating = Simulating(self)
         self.joint_states = subscribe(
             self, JointState, "joint_states", self._joint_state_came, SENSOR

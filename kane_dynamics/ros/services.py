@@ -23,7 +23,6 @@ from kane_dynamics.ros.states.requested_states import (
     link_asked_for,
     pose_message,
 )
-from kane_dynamics.ros.trajectories.plans import among_others
 from kane_dynamics.ros.trajectories.points import Points, fill_points, read_points
 from kane_dynamics.simulation.trajectory import Sample
 from kane_dynamics_interfaces.srv import GetDynamics, InverseDynamics
@@ -68,7 +67,8 @@ class Services:
             trajectory.joint_names = list(model.joint_names)
         points = read_points(trajectory, model, settings.max_trajectory_points)
         part, origins = _filled(points)
-        state = among_others(part, points.joints, self._held(model, points.joints))
+        held, times = self._held(model, points.joints), points.times
+        state = model.completed(part, points.joints, held, times if times.any() else None)
         wanted = model.efforts(*state) - self._pushed(model, request, points, state)
         efforts = within_limits(wanted, model, settings.limits, self._node.faults)
         some = [x[:, points.joints] for x in (state.velocities, state.accelerations, efforts)]
@@ -115,9 +115,14 @@ class Services:
         u = model.speeds(velocities, base_speeds(request.base_twist))
         energy = dynamics.energy(q, u)
         response.joint_names = list(model.joint_names)
-        response.mass_matrix = message_array(dynamics.mass_matrix(q))
+        response.mass_matrix = message_array(model.free_mass_matrix(q))
         response.bias = message_array(dynamics.bias(q, u))
         response.gravity = message_array(dynamics.gravity(q))
+        rows = model.rows(q, u)
+        if rows is not None:
+            response.constraint_names = list(rows.names)
+            response.constraint_rows = message_array(rows.A)
+            response.constraint_bias = message_array(rows.bias)
         response.kinetic_energy = float(energy.kinetic)
         response.potential_energy = float(energy.potential)
         latest = stamp_of(int(states.stamps.max(initial=0)))

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -267,17 +267,14 @@ class _Control(Input):
 
     def table(self, equations: Equations) -> Table | None:
         """Position, speed and acceleration of every joint that is driven, one after the other."""
-        spans, given = _polynomials(self.reference)
+        spans, given = polynomials(self.reference)
         count = len(_driven(equations))
         if given.shape[1] != count:
             raise ArgumentError(
                 f"{type(self).__name__}: the reference has positions of {given.shape[1]} joints, "
                 f"the robot drives {count}"
             )
-        speeds, accelerations = np.zeros_like(given), np.zeros_like(given)
-        speeds[..., :-1] = given[..., 1:] * np.arange(1.0, 6.0)
-        accelerations[..., :-1] = speeds[..., 1:] * np.arange(1.0, 6.0)
-        whole = np.concatenate([given, speeds, accelerations], axis=1)
+        whole = with_rates(given, 2)
         return Table(spans, whole if len(spans) > 1 else whole[..., :1])
 
     def numbers(self, equations: Equations) -> Array:
@@ -382,9 +379,15 @@ def input_of(torque: Torque) -> Input:
     return AskedTorque(torque) if callable(torque) else ConstantTorque(torque)
 
 
-def wrench_table(link: str, given: ArrayLike | WrenchHistory) -> Table:
+class Pull(Protocol):
+    """What pulls at a link, and knows what that needs over time."""
+
+    def table(self) -> Table: ...
+
+
+def wrench_table(link: str, given: ArrayLike | Pull) -> Table:
     """A wrench over time, or a constant one."""
-    if isinstance(given, WrenchHistory):
+    if hasattr(given, "table"):
         return given.table()
     wrench = checked_array("simulate", f"wrenches['{link}']", given)
     if wrench.shape != (6,):
@@ -400,7 +403,17 @@ def _driven(equations: Equations) -> dict[int, int]:
     return {k: coordinate for k, coordinate in enumerate(rated) if coordinate is not None}
 
 
-def _polynomials(reference: Any) -> tuple[Array, Array]:
+def with_rates(coefficients: Array, times: int = 1) -> Array:
+    """Coefficients (S, n, 6) of values, then those of their rates, so many times."""
+    found = [coefficients]
+    for _ in range(times):
+        rates = np.zeros_like(coefficients)
+        rates[..., :-1] = found[-1][..., 1:] * np.arange(1.0, 6.0)
+        found.append(rates)
+    return np.concatenate(found, axis=1)
+
+
+def polynomials(reference: Any) -> tuple[Array, Array]:
     """When spans begin, and coefficients (S, n, 6) of positions; at rest before and after."""
     if not isinstance(reference, Trajectory):
         coefficients = np.zeros((1, len(reference), 6))

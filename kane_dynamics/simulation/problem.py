@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from kane_dynamics.codegen.functions import Functions
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.equations import Equations
 from kane_dynamics.simulation.constraints import Bounds, constraints_of, within
+from kane_dynamics.simulation.coupler import VirtualCoupler
 from kane_dynamics.simulation.history import Table
 from kane_dynamics.simulation.holding import Holding
 from kane_dynamics.simulation.inputs import input_of, wrench_table
@@ -113,15 +115,21 @@ def problem_of(
         _refuse_adaptive(request)
         holding.refuse_violation(q, u)
         q, u = holding.corrected(q, u)
-    source = input_of(request.torque)
+    torque, pulls = _inputs(request)
+    source = input_of(torque)
     table = source.table(equations)
-    links = tuple(sorted(request.wrenches or ()))
-    for link in links:
+    for link in pulls:
         equations.check_about(link)
+    links, coupled = (
+        tuple(name for name in sorted(pulls) if isinstance(pulls[name], VirtualCoupler) is there)
+        for there in (False, True)
+    )
     width = len(source.names(equations)) if table is None else table.width
     tables = [(0, table)] if table is not None and width else []
-    for k, link in enumerate(links):
-        tables.append((width + 6 * k, wrench_table(link, (request.wrenches or {})[link])))
+    place = width
+    for link in (*links, *coupled):
+        tables.append((place, wrench_table(link, pulls[link])))
+        place += tables[-1][1].width
     M = None
     if request.limits == "compliant":
         late = dict(zip((each.name for each in equations.parameters), parameters))
@@ -129,7 +137,9 @@ def problem_of(
     constraints = constraints_of(functions, request, bounds, q, M)
     q = within(constraints, q)
     own, smooth = source.numbers(equations), functions.smooth
-    side = RightHandSide(smooth.equations, type(source), width, len(own), links, constraints)
+    side = RightHandSide(
+        smooth.equations, type(source), width, len(own), links, coupled, constraints
+    )
     numbers = np.concatenate([own, *(each.numbers for each in constraints)])
     duration, apart = request.duration, request.apart
     same_time = SAME_TIME * min(request.step, apart, duration)
@@ -145,6 +155,24 @@ def problem_of(
         row_times=_row_times(duration, apart),
         holding=holding,
     )
+
+
+def _inputs(request: Request) -> tuple[Any, dict[str, Any]]:
+    """What drives the joints, and what pulls at links: a coupler may be given as either."""
+    torque, pulls = request.torque, dict(request.wrenches or {})
+    if isinstance(torque, VirtualCoupler):
+        if torque.link in pulls:
+            raise ArgumentError(
+                f"torque: the coupler pulls at '{torque.link}', and so does wrenches: give one"
+            )
+        pulls[torque.link] = torque
+        torque = None
+    for link, given in pulls.items():
+        if isinstance(given, VirtualCoupler) and given.link != link:
+            raise ArgumentError(
+                f"wrenches['{link}'] is a coupler of link '{given.link}', expected one of '{link}'"
+            )
+    return torque, pulls
 
 
 def _refuse_adaptive(request: Request) -> None:

@@ -17,6 +17,7 @@ from kane_dynamics.arrays import Array
 from kane_dynamics.codegen.functions import Function, Functions
 from kane_dynamics.kane.equations import Equations, Given, expressions
 from kane_dynamics.simulation.constraints import Constraint, Friction
+from kane_dynamics.simulation.coupler import WIDTH, coupler_wrench
 from kane_dynamics.simulation.inputs import Input, Instant
 from kane_dynamics.simulation.status import Ended, Status
 from kane_dynamics.symbolic.graph import Expr, Graph
@@ -74,6 +75,8 @@ class RightHandSide:
         How many values and numbers the input has.
     links : tuple of str
         Links with wrenches, six values each after those of the input.
+    coupled : tuple of str
+        Links with virtual couplers, whose values come after those.
     constraints : tuple of Constraint
     """
 
@@ -82,6 +85,7 @@ class RightHandSide:
     width: int
     numbers: int
     links: tuple[str, ...]
+    coupled: tuple[str, ...]
     constraints: tuple[Constraint, ...]
 
     @cached_property
@@ -93,7 +97,7 @@ class RightHandSide:
     @property
     def values(self) -> int:
         """How many values there are at every instant."""
-        return self.width + 6 * len(self.links)
+        return self.width + 6 * len(self.links) + WIDTH * len(self.coupled)
 
     @cached_property
     def inputs(self) -> tuple[Vector, ...]:
@@ -113,7 +117,8 @@ class RightHandSide:
         size = self.layout.mass.stop if held else self.layout.gdot.stop
         quaternions = tuple(("q", first) for first in self.equations.quaternions)
         declared = Signature("held" if held else "rates", self.inputs, (size,), quaternions)
-        key = (self.kind.__name__, self.links, tuple(each.form for each in self.constraints))
+        pulled = self.links, self.coupled
+        key = (self.kind.__name__, pulled, tuple(each.form for each in self.constraints))
         return declared, partial(self._program, declared, held), key
 
     def _program(self, declared: Signature, held: bool) -> Program:
@@ -168,8 +173,14 @@ class RightHandSide:
     def _other_forces(self, given: Given, switched: Sequence[Switched]) -> list[Expr]:
         """Generalized forces of wrenches, stops and sliding friction."""
         forces = [given.graph.zero] * self.layout.n
-        if self.links:
-            about = replace(given.but(wrenches=given["values"][self.width :]), about=self.links)
+        if self.links or self.coupled:
+            end = self.width + 6 * len(self.links)
+            wrenches = list(given.inputs["values"][self.width : end])
+            for k, link in enumerate(self.coupled):
+                at = given["values"][end + WIDTH * k : end + WIDTH * (k + 1)]
+                wrenches += coupler_wrench(self.equations, given, link, at)
+            names = (*self.links, *self.coupled)
+            about = replace(given.but(wrenches=wrenches), about=names)
             forces = expressions(self.equations, "wrench_forces", about)
         for each, own in switched:
             forces[each.row] = forces[each.row] + each.force(given, *own)

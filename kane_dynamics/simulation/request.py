@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from kane_dynamics.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from kane_dynamics.simulation.coupler import VirtualCoupler
     from kane_dynamics.simulation.inputs import Torque, WrenchHistory
 
 Method = Literal["rk4", "euler", "dop853", "radau"]
@@ -50,9 +51,9 @@ class Request:
         explicit method of order 8, or an implicit one for stiff systems.
     output_step : float, optional
         Time between two states of the result, s; by default `step`. The end is always there.
-    wrenches : dict from link name to array (6,) or WrenchHistory, optional
+    wrenches : dict from link name to array (6,), WrenchHistory or VirtualCoupler, optional
         Force (N), then torque (N m), that the surroundings exert on a link; world-aligned, at
-        the link's origin.
+        the link's origin; or a spring and a damper that pull at it.
     limits : {"ignore", "stop", "compliant"}
         At the limits of its position a joint moves on; or the simulation ends; or it meets a
         critically damped stop with the time constant `step`: the shorter, the stiffer. A motion
@@ -80,12 +81,12 @@ class Request:
     duration: float
     q0: ArrayLike
     u0: ArrayLike
-    torque: Torque = None
+    torque: Torque | VirtualCoupler = None
     step: float = 1e-3
     method: Method = "rk4"
     _: KW_ONLY
     output_step: float | None = None
-    wrenches: Mapping[str, ArrayLike | WrenchHistory] | None = None
+    wrenches: Mapping[str, ArrayLike | WrenchHistory | VirtualCoupler] | None = None
     limits: Limits = "ignore"
     tolerance: float = 1e-8
     verify: bool = False

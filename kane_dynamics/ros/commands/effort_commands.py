@@ -42,6 +42,10 @@ REPLACED = "the robot description was replaced"
 NOT_ENABLED = (
     "effort commands are not enabled, so nothing moves: call ~/enable_effort_commands first"
 )
+CONSTRAINED = (
+    "the robot has constraints that hold, or joints without motors, and feedback is for robots all "
+    "of whose joints are free: send efforts of ~/torque_trajectory to a controller"
+)
 
 PER_JOINT = ("kp", "kd", "ki", "float_damping", "effort_rate")
 """Parameters with a number for each joint."""
@@ -193,6 +197,8 @@ class EffortCommands:
         commander, states = self.commander, self._states
         if commander is None:
             raise ArgumentError(NO_MODEL)
+        if commander.model.active or not commander.model.actuated.all():
+            raise ArgumentError(CONSTRAINED)
         states.check_complete()
         order, now = self._places(commander.model), self._clock.now()
         if not commander.enabled:

@@ -91,6 +91,25 @@ class Settings:
         },
         read_only=True,
     )
+    constraints: str = parameter(
+        "",
+        "Path of a YAML file with what the URDF cannot say: loops, wheels, gears, locks and welds. "
+        "It calls links and joints as the URDF does. Empty: there are none.",
+        read_only=True,
+    )
+    actuated: tuple[str, ...] = parameter(
+        (),
+        "With constraints: joints that have motors; torques of all others are zero. Empty: all.",
+        read_only=True,
+    )
+    constraint_tolerance: float = parameter(
+        0.005,
+        "How far joint states and trajectories may be from constraints that hold. What is nearer "
+        "is moved onto them; what is not is refused.",
+        unit="rad or m",
+        range=(1e-9, 1.0),
+        read_only=True,
+    )
     gravity: tuple[float, ...] = parameter(
         (0.0, 0.0, -9.81),
         "Acceleration of gravity in the frame of the root link. Change it for a robot that is "

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import astuple
+from pathlib import Path
 
 from kane_dynamics.codegen.cache import Cache, open_cache
 from kane_dynamics.codegen.compiler import find_compiler
@@ -47,6 +48,16 @@ def remember(
 
 def _key(description: str, settings: Settings, silent: Mapping[str, float]) -> str:
     compiler = find_compiler()
-    asked = (description, settings, sorted(silent.items()))
+    asked = (description, settings, sorted(silent.items()), _content(settings.constraints))
     identities = package_identity(), machine_identity(), interpreter_identity()
     return digest("model", repr(asked), compiler.identity if compiler else "", *identities)
+
+
+def _content(path: str) -> str:
+    """What a file says, which may change while its name stays."""
+    if not path:
+        return ""
+    try:
+        return Path(path).read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        return repr(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,11 @@ from kane_dynamics.ros.parameters.settings import Settings
 from kane_dynamics.ros.robot.axes import Axes
 from kane_dynamics.ros.robot.names import repeated, shown
 from kane_dynamics.ros.robot.outside_names import SAME_NAMES, OutsideNames, outside_names
-from kane_dynamics.simulation.trajectory import trajectory_through
+from kane_dynamics.simulation.trajectory import Sample, trajectory_through
 from kane_dynamics.symbolic.program import Operations
+
+if TYPE_CHECKING:
+    from kane_dynamics.constrained.active import Rows
 
 NO_MODEL = "there is no model of the robot yet: try again later"
 
@@ -134,6 +137,10 @@ class Model:
 
     def efforts(self, positions: Array, velocities: Array, accelerations: Array) -> Array:
         """Efforts that produce the accelerations, (n,) or (N, n)."""
+        return self.free_efforts(positions, velocities, accelerations)
+
+    def free_efforts(self, positions: Array, velocities: Array, accelerations: Array) -> Array:
+        """The same of a robot that has no constraints."""
         if not self.floating:
             return self.dynamics.inverse_dynamics(positions, velocities, accelerations)
         return self.dynamics.inverse_dynamics(
@@ -150,7 +157,7 @@ class Model:
 
     def _odd(self, positions: Array, velocities: Array) -> Array:
         """The part of efforts that a motion the other way has with the other sign: friction."""
-        there, back = (self.efforts(positions, v, 0.0 * v) for v in (velocities, -velocities))
+        there, back = (self.free_efforts(positions, v, 0.0 * v) for v in (velocities, -velocities))
         return 0.5 * (there - back)
 
     def rigid_efforts(self, positions: Array, velocities: Array, accelerations: Array) -> Array:
@@ -167,8 +174,25 @@ class Model:
 
     def mass_matrix(self, positions: Array) -> Array:
         """Mass matrix (n, n) of the joints."""
-        matrix = self.dynamics.mass_matrix(self.coordinates(positions))
+        matrix = self.free_mass_matrix(self.coordinates(positions))
         return matrix[6:, 6:] if self.floating else matrix
+
+    def free_mass_matrix(self, q: Array) -> Array:
+        """Mass matrix of all speeds, those of a floating base too, without constraints."""
+        return self.dynamics.mass_matrix(q)
+
+    def switched(self, active: Mapping[str, bool], positions: Array) -> Model:
+        """The model with other constraints that hold, which begin at positions (n,).
+
+        Raises ArgumentError if there is no such constraint, or positions violate one.
+        """
+        raise ArgumentError(
+            "the robot has no constraints: name their file in the parameter constraints"
+        )
+
+    def rows(self, q: Array, u: Array) -> Rows | None:
+        """What constraints say about a state; None where there are none."""
+        return None
 
     def coordinates(self, positions: Array, base: Any = _ORIGIN) -> Array:
         """Coordinates q, with the pose of the base where it floats."""
@@ -178,9 +202,58 @@ class Model:
         """Speeds u, with the twist of the base where it floats."""
         return _with_base(base, velocities) if self.floating else velocities
 
+    def prepare(self) -> None:
+        """Call what states from outside need besides."""
+        self.gravity(np.zeros(len(self.joint_names)))
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """Names of all constraints, whether they hold or not."""
+        return ()
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        """Names of constraints that hold."""
+        return ()
+
+    @cached_property
+    def actuated(self) -> NDArray[np.bool_]:
+        """Which joints have motors."""
+        return np.ones(len(self.joint_names), bool)
+
+    def completed(
+        self,
+        part: Sample,
+        joints: NDArray[np.intp],
+        held: Array,
+        times: Array | None = None,
+    ) -> Sample:
+        """States of all joints, of which some are given; the others are at rest at `held`."""
+        return among_others(part, joints, held)
+
+    def moving(
+        self,
+        positions: Array,
+        velocities: Array,
+        joints: NDArray[np.intp],
+        held: Array,
+        times: Array | None = None,
+    ) -> tuple[Array, Array]:
+        """Positions and velocities as in `completed`."""
+        return self.completed(Sample(positions, velocities, velocities), joints, held)[:2]
+
     def __reduce__(self) -> tuple[Any, ...]:
         """In another process it is made anew; only the operations need not be counted again."""
-        return _remade, (self.dynamics, self.outside, self.operations)
+        return remade, (self.operations, Model, self.dynamics, self.outside)
+
+
+def among_others(part: Sample, joints: NDArray[np.intp], held: Array) -> Sample:
+    """The state of all joints, those not in `part` at rest at `held`."""
+    shape = (*part.positions.shape[:-1], len(held))
+    whole = Sample(np.broadcast_to(held, shape).copy(), np.zeros(shape), np.zeros(shape))
+    for all_joints, some in zip(whole, part):
+        all_joints[..., joints] = some
+    return whole
 
 
 def load_model(
@@ -220,6 +293,8 @@ def load_model(
         joint_friction=settings.joint_friction,
         backend=backend,
         cache=settings.cache_dir or True,
+        constraints=settings.constraints or None,
+        actuated=[outside.inside(name) for name in settings.actuated] or None,
     )
     for name in dynamics.joint_names:
         kind = dynamics.robot.joint(name).kind
@@ -228,15 +303,31 @@ def load_model(
                 f"joint {name!r} is {kind}, and joint states carry one position for each joint: "
                 "name the others in the parameter joints, and it is locked"
             )
-    model = _remade(dynamics, outside, operations)
+    model = _model(operations, dynamics, outside, settings)
     warm_up(model)
     return model
 
 
-def _remade(
-    dynamics: Dynamics, outside: OutsideNames, operations: dict[str, Operations] | None
+def _model(
+    operations: dict[str, Operations] | None,
+    dynamics: Dynamics,
+    outside: OutsideNames,
+    settings: Settings,
 ) -> Model:
-    model = Model(dynamics, outside)
+    if not settings.constraints:
+        return remade(operations, Model, dynamics, outside)
+    from kane_dynamics.ros.robot.constrained import ConstrainedModel  # others start sooner without
+
+    tolerance = settings.constraint_tolerance
+    return remade(operations, ConstrainedModel, dynamics, outside, tolerance)
+
+
+Kind = TypeVar("Kind", bound="Model")
+
+
+def remade(operations: dict[str, Operations] | None, kind: type[Kind], *made_of: Any) -> Kind:
+    """A model whose operations were counted before, if they were."""
+    model = kind(*made_of)
     if operations is not None:
         model.__dict__["operations"] = operations
     return model
@@ -246,16 +337,15 @@ def warm_up(model: Model) -> None:
     """Call once whatever a callback calls, so that none of them has to derive, compile or load."""
     rest = np.zeros(len(model.joint_names))
     batch = np.zeros((2, len(rest)))
-    model.gravity(rest)
-    model.efforts(rest, rest, rest)
-    model.efforts(batch, batch, batch)
+    model.prepare()
+    model.free_efforts(rest, rest, rest)
+    model.free_efforts(batch, batch, batch)
     if len(rest):
         trajectory_through(np.arange(3.0), np.zeros((3, len(rest))))
     q, u = model.coordinates(rest), model.speeds(rest)
-    model.dynamics.mass_matrix(q)
+    model.mass_matrix(rest)
     model.dynamics.bias(q, u)
     model.dynamics.energy(q, u)
-    model.dynamics.gravity(q)
     for name in ("backend", "operations", "index", "other_joints", "effort_limits", "axes"):
         getattr(model, name)
 

@@ -11,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectory
 from kane_dynamics.arrays import Array
 from kane_dynamics.ros.faults import Fault, blamed_on
 from kane_dynamics.ros.robot.model import Model
-from kane_dynamics.ros.trajectories.plans import among_others
+from kane_dynamics.ros.simulate.motors import MotorControl
 from kane_dynamics.ros.trajectories.points import field_rows, joint_places, point_times, read_points
 from kane_dynamics.simulation.inputs import (
     ComputedTorque,
@@ -81,6 +81,9 @@ def _efforts(message: JointTrajectory, hold: Any, model: Model, most: int) -> tu
         bare = [k for k, point in enumerate(message.points) if not point.effort]
         if bare or rows is None:
             raise Fault(CAUSE, f"point {bare[0]} has no effort")
+        idle = rows.any(axis=0) & ~model.actuated[joints]
+        if idle.any():
+            raise Fault(CAUSE, f"joint {names[int(idle.argmax())]!r} has no motor: give no effort")
         torques = np.zeros((len(times), model.dynamics.dof))
         torques[:, joints + model.dynamics.dof - len(model.joint_names)] = rows
         return TorqueHistory(times, torques, hold), float(times[-1])
@@ -99,12 +102,24 @@ def _control(
             end = reference.end
     scale: Array | float = 1.0
     if controller == "pd_gravity":
-        mass = model.dynamics.mass_matrix(model.coordinates(np.asarray(start.positions)))
-        scale = np.diagonal(mass)[-count:]
+        scale = np.diagonal(model.mass_matrix(np.asarray(start.positions)))
     kp = _gains("position_gains", request.position_gains, KP * scale, count)
     kd = _gains("velocity_gains", request.velocity_gains, KD * scale, count)
+    if model.constraints:
+        return _motors(reference, model, kp, kd, controller), end
     kind = PDControl if controller == "pd_gravity" else ComputedTorque
     return kind(reference, kp, kd), end
+
+
+def _motors(
+    reference: Array | Trajectory, model: Model, kp: Array | float, kd: Array | float, law: str
+) -> MotorControl:
+    if model.floating:
+        raise Fault(CAUSE, "controllers do not know the constraints of a robot whose base floats")
+    if not isinstance(reference, Trajectory):
+        at, still = reference[None], np.zeros((1, len(reference)))
+        reference = Trajectory(np.zeros(1), at, still, still)
+    return MotorControl(model, reference, kp, kd, law == "computed_torque")
 
 
 def _reference(message: JointTrajectory, model: Model, start: Start, most: int) -> Trajectory:
@@ -116,7 +131,7 @@ def _reference(message: JointTrajectory, model: Model, start: Start, most: int) 
     q, u = (np.asarray(x)[points.joints] for x in (start.positions, start.velocities))
     motion = points.motion(Start(0.0, q, u))
     part = Sample(motion.positions, motion.velocities, motion.accelerations)
-    return Trajectory(motion.times, *among_others(part, points.joints, held))
+    return Trajectory(motion.times, *model.completed(part, points.joints, held, motion.times))
 
 
 def _gains(field: str, given: Sequence[float], default: Array | float, count: int) -> Array | float:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kane_dynamics.ros.faults import Fault
+import numpy as np
+
+from kane_dynamics.arrays import Array
+from kane_dynamics.ros.faults import Fault, blamed_on
 from kane_dynamics.ros.parameters.settings import Settings
 from kane_dynamics.ros.robot.model import Model
 from kane_dynamics.ros.simulate.inputs import CAUSE, chosen, torque_asked_for, wrenches_asked_for
@@ -46,6 +49,7 @@ def request_for(request: Any, model: Model, settings: Settings, states: JointSta
     positions, velocities = joint_state_asked_for(
         "initial_state", request.initial_state, model, states.positions, states.velocities
     )
+    positions, velocities = _on_constraints(request, model, positions, velocities, states)
     method = chosen("method", request.method, METHODS)
     limits = chosen("joint_limits", request.joint_limits, LIMITS)
     most = settings.max_trajectory_points
@@ -74,6 +78,22 @@ def request_for(request: Any, model: Model, settings: Settings, states: JointSta
         tolerance=_number("tolerance", request.tolerance, TOLERANCE),
         max_steps=settings.max_simulation_steps,
     )
+
+
+def _on_constraints(
+    request: Any, model: Model, positions: Array, velocities: Array, states: JointStates
+) -> tuple[Array, Array]:
+    """The start, moved onto constraints that hold; joints that are not named follow.
+
+    Of a robot with a floating base it is taken as it is.
+    """
+    if not model.active or model.floating:
+        return positions, velocities
+    joints = model.places(request.initial_state.name or model.joint_names)
+    held = np.where(np.isnan(states.positions), positions, states.positions)
+    with blamed_on(CAUSE, "initial_state"):
+        start = model.moving(positions[None, joints], velocities[None, joints], joints, held)
+    return start[0][0], start[1][0]
 
 
 # ------------------------------------------------------------------------------- how long, how fine

@@ -105,6 +105,8 @@ def _dense(times: Array, spacing: float, most: int) -> Array:
 def _exact(plan: Plan, times: Array) -> Sample:
     """States at times; at the points of the motion exactly those of the points."""
     states, motion = plan.states(times), plan.motion
+    if plan.whole is not None:
+        return states
     rows = np.searchsorted(times, motion.times)
     columns = np.ix_(rows, plan.joints)
     for values, given in zip(states, (motion.positions, motion.velocities, motion.accelerations)):

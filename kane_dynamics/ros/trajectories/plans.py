@@ -11,18 +11,23 @@ from numpy.typing import NDArray
 from kane_dynamics.arrays import Array
 from kane_dynamics.ros.faults import Fault, blamed_on
 from kane_dynamics.ros.messages.stamps import SECOND
-from kane_dynamics.ros.robot.model import Model
+from kane_dynamics.ros.robot.model import Model, among_others
 from kane_dynamics.ros.trajectories.observer import Observer
 from kane_dynamics.ros.trajectories.points import CAUSE, LONGEST, Points
 from kane_dynamics.ros.trajectories.verdicts import Code, Verdict
 from kane_dynamics.simulation.trajectory import Sample, Start, Trajectory
 
-_MOST_WAITING = 16
+CONSTRAINTS = "constraints"
+
+SPACING = 0.01
+"""Seconds between times at which joints are moved as constraints allow, at least so close."""
+
+_MOST_PIECES, _MOST_WAITING = 10_000, 16
 
 
 @dataclass(eq=False)
 class Plan:
-    """A trajectory of some joints at its place in time; the other joints are held.
+    """A trajectory of some joints at its place in time; others are held, or follow from it.
 
     Attributes
     ----------
@@ -36,6 +41,8 @@ class Plan:
         Time of time_from_start = 0, and when the plan takes over and ends, in ns.
     observer : Observer
         Sees how it is followed.
+    whole : Trajectory, optional
+        Of all joints, where there are constraints that hold.
     withdrawn : bool
         Whether the robot is not to be moved by it, or no longer.
     followed : bool
@@ -49,14 +56,18 @@ class Plan:
     begin: int
     end: int
     observer: Observer
+    whole: Trajectory | None = None
     withdrawn: bool = False
     followed: bool = False
 
     def at(self, now: int) -> Sample:
         """State of all joints of the robot at a time in ns; after the end they rest."""
         t = (now - self.reference) / SECOND
-        part = self.motion.sample_one(min(t, self.motion.end) if now <= self.end else t)
-        return part if self._all else among_others(part, self.joints, self.held)
+        motion = self.motion if self.whole is None else self.whole
+        part = motion.sample_one(min(t, motion.end) if now <= self.end else t)
+        if self._all or self.whole is not None:
+            return part
+        return among_others(part, self.joints, self.held)
 
     @cached_property
     def _all(self) -> bool:
@@ -65,6 +76,8 @@ class Plan:
 
     def states(self, times: Array) -> Sample:
         """State of all joints at times (N,) in s after the reference time."""
+        if self.whole is not None:
+            return self.whole.sample(times)
         return among_others(self.motion.sample(times), self.joints, self.held)
 
     def judged(
@@ -94,15 +107,6 @@ class Plan:
         if not self.withdrawn:
             self.withdrawn = True
             self.over(sentence)
-
-
-def among_others(part: Sample, joints: NDArray[np.intp], held: Array) -> Sample:
-    """The state of all joints, those not in `part` at rest at `held`."""
-    shape = (*part.positions.shape[:-1], len(held))
-    whole = Sample(np.broadcast_to(held, shape).copy(), np.zeros(shape), np.zeros(shape))
-    for all_joints, some in zip(whole, part):
-        all_joints[..., joints] = some
-    return whole
 
 
 class Timetable:
@@ -192,7 +196,19 @@ def plan_for(
     with blamed_on(CAUSE):
         motion = points.motion(known)
     begin = max(begin, reference + round(motion.begin * SECOND))
-    return Plan(motion, points.joints, held, reference, begin, end, observer)
+    whole = _whole(motion, points, held, model) if model.active else None
+    return Plan(motion, points.joints, held, reference, begin, end, observer, whole)
+
+
+def _whole(motion: Trajectory, points: Points, held: Array, model: Model) -> Trajectory:
+    """The motion of all joints; Fault if it violates constraints, which names one and the time."""
+    pieces = max(1, min(int(np.ceil((motion.end - motion.begin) / SPACING)), _MOST_PIECES))
+    between = np.linspace(motion.begin, motion.end, pieces + 1)
+    times = np.unique(np.concatenate([motion.times, between]))
+    times = times[np.append(True, np.diff(times) > 1e-9)]
+    with blamed_on(CONSTRAINTS):
+        states = model.completed(motion.sample(times), points.joints, held, times)
+    return Trajectory(times, *states)
 
 
 def _check_held(positions: Array, points: Points, model: Model) -> None:
