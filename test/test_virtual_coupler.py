@@ -58,7 +58,7 @@ def test_the_wrench_of_a_coupler_balances_energy_on_a_moving_arm() -> None:
     place = arm.pose(hand, q0)[:3, 3] + arm.pose(hand, q0)[:3, :3] @ at
     times = np.array([0.0, 0.5, 1.0])
     way = np.array([[0.0] * 6, [0.1, 0.05, -0.1, 0.4, -0.3, 1.0], [0.1, 0.1, 0.1, 0.2, 0.4, 0.3]])
-    pose = kd.trajectory_through(times, way + [*place, 0.1, 0.2, 0.3])
+    pose = kd.trajectory_through(times, way + np.array([*place, 0.1, 0.2, 0.3]))
     coupler = kd.VirtualCoupler(hand, pose, stiffness=(300.0, 6.0), damping=(20.0, 0.4), at=at)
     motion = arm.simulate(1.0, q0, np.zeros(6), wrenches={hand: coupler}, step=5e-4)
     t, q, u = motion.t, motion.q, motion.u
@@ -76,7 +76,7 @@ def test_the_wrench_of_a_coupler_balances_energy_on_a_moving_arm() -> None:
     twist = np.einsum("kij,kj->ki", arm.jacobian(hand, q), u)
     arms = arm.pose(hand, q)[:, :3, :3] @ at
     v = twist[:, :3] + np.cross(twist[:, 3:], arms)
-    roll, pitch, yaw = sample.positions[:, 3:].T
+    _, pitch, yaw = sample.positions[:, 3:].T
     rates = sample.velocities[:, 3:]
     zero, one = np.zeros_like(yaw), np.ones_like(yaw)
     columns = [
@@ -100,7 +100,7 @@ def test_a_coupler_pulls_at_a_robot_with_constraints() -> None:
     q0 = robot.assemble([2.0, -1.0, 1.0, 1.0])
     place = robot.pose("fore1", q0) @ [0.5, 0.0, 0.0, 1.0]
     coupler = kd.VirtualCoupler(
-        "fore1", place[:3] + [0.1, -0.1, 0.0], stiffness=50.0, damping=6.0, at=(0.5, 0, 0)
+        "fore1", place[:3] + 0.1 * np.array([1, -1, 0]), stiffness=50.0, damping=6.0, at=(0.5, 0, 0)
     )
     motion = robot.simulate(0.3, q0, np.zeros(4), torque=coupler)
     errors = robot.constraint_rows(motion.q, motion.u).errors

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kane_dynamics.arrays import Array
-from kane_dynamics.codegen.functions import Functions
+from kane_dynamics.codegen.functions import Function, Functions
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.constraints import Constraints
 from kane_dynamics.names import unknown_name
@@ -70,6 +70,7 @@ class ActiveConstraints:
     ) -> None:
         self._functions, self.definitions = functions, constraints
         self.active, self.begun = dict(active), dict(begun or {})
+        self._made: dict[str, tuple[list[str], Function]] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -140,9 +141,12 @@ class ActiveConstraints:
         return found
 
     def _call(self, program: str, **given: ArrayLike) -> Array:
-        declared, make, key = self.definitions.asked(program)
-        function = self._functions.made(declared, make, key)
-        return function(*(given[each.name] for each in declared.inputs))
+        if program not in self._made:
+            declared, make, key = self.definitions.asked(program)
+            names = [each.name for each in declared.inputs]
+            self._made[program] = names, self._functions.made(declared, make, key)
+        names, function = self._made[program]
+        return function(*(given[name] for name in names))
 
 
 def joint_speeds(

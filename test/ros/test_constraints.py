@@ -170,8 +170,8 @@ def test_constraints_are_switched_while_the_node_runs(graph, tmp_path, five_bar)
 
     assert list(switch(graph, stiff=False).active_names) == ["tip"]
     # a simulation from the present state keeps the loop closed
-    request = Simulate.Request(duration=0.2, controller="computed_torque")
-    request.reference_trajectory = trajectory(MOTORS, [0.2], [q[[0, 2]] + [0.05, 0.02]])
+    request = Simulate.Request(duration=0.1, step=0.005, controller="computed_torque")
+    request.reference_trajectory = trajectory(MOTORS, [0.1], [q[[0, 2]] + [0.05, 0.02]])
     answer = client.call(Simulate, "/kane_dynamics/simulate", request)
     assert answer.success, answer.message
     positions = np.array([point.positions for point in answer.motion.points])
@@ -179,7 +179,7 @@ def test_constraints_are_switched_while_the_node_runs(graph, tmp_path, five_bar)
     assert np.abs(errors).max() < 1e-10
     assert np.abs(efforts_of(answer.motion)[:, [1, 3]]).max() == 0.0
     np.testing.assert_allclose(positions[-1, [0, 2]], q[[0, 2]] + [0.05, 0.02], atol=2e-3)
-    request = Simulate.Request(duration=0.1)
+    request = Simulate.Request(duration=0.01)
     request.initial_state = joint_state(names, bent(q, 0, 0.1))
     answer = client.call(Simulate, "/kane_dynamics/simulate", request)
     assert not answer.success
