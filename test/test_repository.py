@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "loading": ENGINE | {"constrained", "dynamics"},
     "system": ENGINE - {"robot"} | {"quantities", "simulation"},
     "simulation": ENGINE - {"robot"} | {"python_process"},
-    "ros": ENGINE | {"dynamics", "loading", "python_process", "simulation"},
+    "ros": ENGINE | {"constrained", "dynamics", "loading", "python_process", "simulation"},
     "__init__": ENGINE
     | {"constrained", "dynamics", "loading", "operational", "quantities", "simulation", "system"},
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,11 +21,16 @@ from kane_dynamics.simulation.inputs import polynomials, with_rates
 from kane_dynamics.simulation.trajectory import Trajectory
 from kane_dynamics.symbolic.graph import Expr
 
-if TYPE_CHECKING:
-    from kane_dynamics.dynamics import Dynamics
-
 WIDTH = 19
 """Values at an instant: pose and its rates, six each, four gains, and where it is on the link."""
+
+
+class Linked(Protocol):
+    """What has links whose pose and Jacobian are known, such as a `Dynamics`."""
+
+    def pose(self, link: str, q: ArrayLike) -> Array: ...
+
+    def jacobian(self, link: str, q: ArrayLike) -> Array: ...
 
 
 class Passivity(NamedTuple):
@@ -113,7 +118,7 @@ class VirtualCoupler:
         return Table(begins, whole if len(begins) > 1 else whole[..., :1])
 
     # ----------------------------------------------------------------------------- what is felt
-    def hand_wrench(self, robot: Dynamics, t: ArrayLike, q: ArrayLike, u: ArrayLike) -> Array:
+    def hand_wrench(self, robot: Linked, t: ArrayLike, q: ArrayLike, u: ArrayLike) -> Array:
         """Force and torque on the user's hand, at the commanded pose, along the axes of the world.
 
         The opposite of what acts on the link, as a wrench about the origin of the coupler's frame.
@@ -142,7 +147,7 @@ class VirtualCoupler:
         torque = k_turn * sines + b_turn * (turning - twist[..., 3:])
         return -np.concatenate([force, torque], axis=-1)
 
-    def energy(self, robot: Dynamics, t: ArrayLike, q: ArrayLike) -> Array:
+    def energy(self, robot: Linked, t: ArrayLike, q: ArrayLike) -> Array:
         """What its springs store, J: ½ K d² + K' (1 − cos θ)."""
         pose, rates = self._commanded(np.asarray(t, np.float64))
         frame = robot.pose(self.link, q)
