@@ -27,7 +27,8 @@ _logger = logging.getLogger("kane_dynamics")
 _FORMS = {"state": (STATE_SYMBOL, state_source), "batch": (BATCH_SYMBOL, batch_source)}
 
 # Functions come in pieces short enough that the highest level costs little more than lower ones.
-_FLAGS = ("-O3",)
+# Where a state is by itself, results that are packed into vectors only come later.
+_FLAGS = {"state": ("-O3", "-fno-tree-slp-vectorize"), "batch": ("-O3",)}
 
 Substitute = Callable[[CompileError], Callable[..., Any]]
 
@@ -109,7 +110,7 @@ class MachineCode:
 
         def compiled(body: str) -> tuple[Address, bytes]:
             _logger.info("compiling %s, %d statements", signature.name, body.count(";"))
-            code = self.compiler.compile(source(signature, body), _FLAGS, signature.name)
+            code = self.compiler.compile(source(signature, body), _FLAGS[form], signature.name)
             address = load_function(code, symbol)
             try_out(body, signature, form, address)
             return address, code

@@ -190,8 +190,10 @@ class TreeEquations(Equations):
         q, u = given["q"], given["u"]
         grouped, whole = (self._settled(each, given) for each in (self.grouped, self.framed))
         kinetic = momentum.kinetic_energy(given.graph, grouped, q, u)
-        height = gravity.potential_energy(given.graph, whole, self.gravity_vector, q)
-        return [kinetic, height]
+        return [
+            kinetic,
+            gravity.potential_energy(given.graph, grouped, whole, self.gravity_vector, q),
+        ]
 
     def losses(self, given: Given) -> list[Expr]:
         zeros = [given.graph.zero] * self.tree.nu

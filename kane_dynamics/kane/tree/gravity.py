@@ -48,12 +48,25 @@ def gravity_torques(
 
 
 def potential_energy(
-    graph: Graph, bodies: Sequence[FramedBody], gravity: Sequence[float], q: Sequence[Expr]
+    graph: Graph,
+    grouped: Sequence[FramedBody],
+    framed: Sequence[FramedBody],
+    gravity: Sequence[float],
+    q: Sequence[Expr],
 ) -> Expr:
     """Minus g times the first moment of all masses, zero at the origin of the root link.
 
-    `bodies` are as framed, not regrouped: regrouping drops what the ground carries.
+    Regrouped bodies are simpler. What they lack, the ground carries: it is what is missing where
+    all coordinates are zero.
     """
+    g = vector(graph, gravity)
+    zero = [graph.zero] * len(q)
+    missing = _first_moment(graph, framed, zero) - _first_moment(graph, grouped, zero)
+    return -g.dot(_first_moment(graph, grouped, q) + missing)
+
+
+def _first_moment(graph: Graph, bodies: Sequence[FramedBody], q: Sequence[Expr]) -> Vector:
+    """Of all masses, about the origin of the root link and in its frame."""
     first = [vector(graph, body.first_moment) for body in bodies]
     masses = [body.mass for body in bodies]
     total = Vector(graph.zero, graph.zero, graph.zero)
@@ -66,4 +79,4 @@ def potential_energy(
             first[parent] = first[parent] + passed
         else:
             total = total + passed
-    return -vector(graph, gravity).dot(total)
+    return total
