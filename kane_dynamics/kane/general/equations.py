@@ -14,7 +14,7 @@ from typing import Any
 
 from kane_dynamics.kane.equations import Equations, Given
 from kane_dynamics.kane.general import forward, inverse, mass
-from kane_dynamics.kane.general.motion import Motion
+from kane_dynamics.kane.general.motion import MovingNodes
 from kane_dynamics.kane.general.nodes import Node, tied
 from kane_dynamics.kane.general.reading import Reading
 from kane_dynamics.symbolic.derivative import derivatives
@@ -50,16 +50,16 @@ class Formulation:
             )
         self.nodes: list[Node] = nodes
         self.hangs = any(node.parent >= 0 for node in nodes)
-        self._motions: dict[bool, Motion] = {}
+        self._motions: dict[bool, MovingNodes] = {}
 
-    def motion(self, accelerated: bool) -> Motion:
+    def motion(self, accelerated: bool) -> MovingNodes:
         """Of all nodes, with udot or without."""
         if accelerated not in self._motions:
             graph, u = self.reading.graph, self.reading.u
             zeros = (graph.zero,) * len(u)
             udot = graph.inputs("udot", len(u)) if accelerated else zeros
             kinematics, auxiliary = self.reading.kinematics, len(self.reading.aux)
-            self._motions[accelerated] = Motion(self.nodes, kinematics, u, udot, auxiliary)
+            self._motions[accelerated] = MovingNodes(self.nodes, kinematics, u, udot, auxiliary)
         return self._motions[accelerated]
 
     def inertia(self, accelerated: bool) -> list[Expr]:
@@ -82,7 +82,7 @@ class Formulation:
         acting = inverse.loads(self.nodes, self.reading.kinematics)
         return self._generalized(self.motion(False), acting)
 
-    def _generalized(self, motion: Motion, wrenches: Sequence[inverse.Wrench]) -> list[Expr]:
+    def _generalized(self, motion: MovingNodes, wrenches: Sequence[inverse.Wrench]) -> list[Expr]:
         count = len(self.reading.u) + len(self.reading.aux)
         return inverse.generalized(self.nodes, self.reading.kinematics, motion, wrenches, count)
 
@@ -90,13 +90,13 @@ class Formulation:
     def mass(self) -> list[list[Expr]]:
         """A row a speed, auxiliary ones included."""
         count = len(self.reading.u) + len(self.reading.aux)
-        passages = self.motion(False).passages
-        return mass.mass_rows(self.reading.graph, self.nodes, passages, count)
+        edges = self.motion(False).edges
+        return mass.mass_rows(self.reading.graph, self.nodes, edges, count)
 
     def accelerations(self, right: Sequence[Expr]) -> list[Expr]:
         """The udot of M udot = right."""
-        passages = self.motion(False).passages
-        return forward.accelerations(self.reading.graph, self.nodes, passages, right)
+        edges = self.motion(False).edges
+        return forward.accelerations(self.reading.graph, self.nodes, edges, right)
 
     @cached_property
     def kinetic(self) -> Expr:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kane_dynamics.kane.general.motion import Passage
+from kane_dynamics.kane.general.motion import Edge
 from kane_dynamics.kane.general.nodes import Node
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.vector import Matrix, Vector
@@ -69,7 +69,7 @@ class Eliminated:
 def accelerations(
     graph: Graph,
     nodes: Sequence[Node],
-    passages: Sequence[Passage | None],
+    edges: Sequence[Edge | None],
     right: Sequence[Expr],
 ) -> list[Expr]:
     """The udot of M udot = right."""
@@ -84,7 +84,7 @@ def accelerations(
             ground.push(k, each)
     for i in reversed(range(len(nodes))):
         node = nodes[i]
-        cost = in_terms_of_parent(graph, node, passages[i], costs[i], count)
+        cost = in_terms_of_parent(graph, node, edges[i], costs[i], count)
         for k in sorted(seen[i], reverse=True):
             if seen[i][k] == uses[k] and cost.A.get((k, k), graph.zero) is not graph.zero:
                 if k in ground.b:
@@ -100,7 +100,7 @@ def accelerations(
             seen[node.parent].update(seen[i])
     left = sorted(set(range(count)) - {each.speed for each in done}, reverse=True)
     done += [_eliminate(graph, ground, k, -1) for k in left]
-    return _found(graph, nodes, passages, done, count)
+    return _found(graph, nodes, edges, done, count)
 
 
 def inertia_of(graph: Graph, node: Node) -> Quadratic:
@@ -116,10 +116,10 @@ def inertia_of(graph: Graph, node: Node) -> Quadratic:
 
 
 def in_terms_of_parent(
-    graph: Graph, node: Node, passage: Passage | None, cost: Quadratic, count: int
+    graph: Graph, node: Node, edge: Edge | None, cost: Quadratic, count: int
 ) -> Quadratic:
     """The cost with measure numbers of the node's acceleration replaced."""
-    terms = _terms(graph, node, passage, count)
+    terms = _terms(graph, node, edge, count)
     present = sorted(cost.variables)
     products: dict[Variable, Linear] = {}
     result = Quadratic()
@@ -144,7 +144,7 @@ def _whole_row(cost: Quadratic, i: Variable) -> Linear:
     return dict(sorted(row.items()))
 
 
-def _terms(graph: Graph, node: Node, passage: Passage | None, count: int) -> dict[int, Linear]:
+def _terms(graph: Graph, node: Node, edge: Edge | None, count: int) -> dict[int, Linear]:
     """Every measure number by those of the parent, and by speeds."""
     terms: dict[int, Linear] = {k: {} for k in range(-6, 0)}
     for columns, first in ((node.turns, -6), (node.moves, -3)):
@@ -152,13 +152,13 @@ def _terms(graph: Graph, node: Node, passage: Passage | None, count: int) -> dic
             if k < count:
                 for i in range(3):
                     _put(terms[first + i], k, column[i])
-    if passage is not None:
+    if edge is not None:
         if node.turned:
-            _put_matrix(terms, -6, -6, passage.turn)
+            _put_matrix(terms, -6, -6, edge.rotation)
         if node.velocity is not None:
-            _put_matrix(terms, -3, -3, passage.move)
+            _put_matrix(terms, -3, -3, edge.move)
             if node.lever is not None:
-                _put_matrix(terms, -3, -6, _times(passage.arm, _crossed(graph, node.lever)))
+                _put_matrix(terms, -3, -6, _times(edge.arm, _crossed(graph, node.lever)))
     return terms
 
 
@@ -197,7 +197,7 @@ def _eliminate(graph: Graph, cost: Quadratic, k: int, node: int) -> Eliminated:
 def _found(
     graph: Graph,
     nodes: Sequence[Node],
-    passages: Sequence[Passage | None],
+    edges: Sequence[Edge | None],
     done: Sequence[Eliminated],
     count: int,
 ) -> list[Expr]:
@@ -214,7 +214,7 @@ def _found(
         before = needed.get(node.parent, {}) if node.parent >= 0 else {}
         for each in children.get(i, ()):
             _solve(graph, each, before, udot)
-        terms = _terms(graph, node, passages[i], count)
+        terms = _terms(graph, node, edges[i], count)
         own: Linear = {}
         for k, parts in terms.items():
             total = graph.zero

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kane_dynamics.kane.general.kinematics import Kinematics
-from kane_dynamics.kane.general.motion import Motion, Moving
+from kane_dynamics.kane.general.motion import Moving, MovingNodes
 from kane_dynamics.kane.general.nodes import Node
 from kane_dynamics.symbolic.graph import Expr
 from kane_dynamics.symbolic.vector import Matrix, Vector
@@ -14,7 +14,9 @@ Wrench = tuple[Vector, Vector]
 """Torque in the frame of a node, force in its basis."""
 
 
-def inertia_forces(nodes: Sequence[Node], kinematics: Kinematics, motion: Motion) -> list[Wrench]:
+def inertia_forces(
+    nodes: Sequence[Node], kinematics: Kinematics, motion: MovingNodes
+) -> list[Wrench]:
     """Of every node the inertia torque and force, with the opposite sign."""
     return [_inertia(node, kinematics, each) for node, each in zip(nodes, motion.moving)]
 
@@ -35,7 +37,7 @@ def loads(nodes: Sequence[Node], kinematics: Kinematics) -> list[Wrench]:
 def generalized(
     nodes: Sequence[Node],
     kinematics: Kinematics,
-    motion: Motion,
+    motion: MovingNodes,
     wrenches: Sequence[Wrench],
     speeds: int,
 ) -> list[Expr]:
@@ -48,16 +50,16 @@ def generalized(
             result[speed] = result[speed] + column.dot(torque)
         for speed, column in node.moves.items():
             result[speed] = result[speed] + column.dot(force)
-        passage = motion.passages[k]
-        if passage is None:
+        edge = motion.edges[k]
+        if edge is None:
             continue
         before_torque, before_force = gathered[node.parent]
         if node.turned:
-            before_torque = before_torque + passage.turn.transposed @ torque
+            before_torque = before_torque + edge.rotation.transposed @ torque
         if node.velocity is not None:
-            before_force = before_force + passage.move.transposed @ force
+            before_force = before_force + edge.move.transposed @ force
             if node.lever is not None:
-                arm = passage.arm.transposed @ force
+                arm = edge.arm.transposed @ force
                 before_torque = before_torque + node.lever.cross(arm)
         gathered[node.parent] = before_torque, before_force
     return result

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kane_dynamics.kane.general.forward import Quadratic, in_terms_of_parent, inertia_of
-from kane_dynamics.kane.general.motion import Passage
+from kane_dynamics.kane.general.motion import Edge
 from kane_dynamics.kane.general.nodes import Node
 from kane_dynamics.symbolic.graph import Expr, Graph
 
 
 def mass_rows(
-    graph: Graph, nodes: Sequence[Node], passages: Sequence[Passage | None], speeds: int
+    graph: Graph, nodes: Sequence[Node], edges: Sequence[Edge | None], speeds: int
 ) -> list[list[Expr]]:
     """Coefficients of the rates of speeds in the generalized inertia forces, sign turned.
 
@@ -24,7 +24,7 @@ def mass_rows(
     ground = Quadratic()
     for i in reversed(range(len(nodes))):
         node = nodes[i]
-        cost = in_terms_of_parent(graph, node, passages[i], costs[i], speeds)
+        cost = in_terms_of_parent(graph, node, edges[i], costs[i], speeds)
         target = ground if node.parent < 0 else costs[node.parent]
         for pair, element in cost.A.items():
             target.add(*pair, element)

@@ -31,21 +31,21 @@ class Moving(NamedTuple):
     spin: Vector
 
 
-class Passage(NamedTuple):
+class Edge(NamedTuple):
     """From the frames of a parent to those of a node.
 
     Attributes
     ----------
-    turn, move, arm : Matrix
+    rotation, move, arm : Matrix
         From frame to frame, from basis to basis, and from the frame of the parent to the basis.
     """
 
-    turn: Matrix
+    rotation: Matrix
     move: Matrix
     arm: Matrix
 
 
-class Motion:
+class MovingNodes:
     """All nodes in motion.
 
     Parameters
@@ -68,7 +68,7 @@ class Motion:
     ) -> None:
         self._kinematics, self._u, self._udot = kinematics, u, udot
         self._auxiliary = auxiliary
-        self.passages: list[Passage | None] = []
+        self.edges: list[Edge | None] = []
         self.moving: list[Moving] = []
         self._rest: list[tuple[Vector, Vector]] = []
         for node in nodes:
@@ -82,13 +82,13 @@ class Motion:
         )
         self._rest.append((rest[0], rest[1]))
         if node.parent < 0:
-            self.passages.append(None)
+            self.edges.append(None)
             self.moving.append(self._alone(node))
             return
         parent, before = nodes[node.parent], self.moving[node.parent]
-        passage = _passage(self._kinematics, parent, node)
-        self.passages.append(passage)
-        self.moving.append(self._carried(node, parent, before, passage))
+        edge = _edge(self._kinematics, parent, node)
+        self.edges.append(edge)
+        self.moving.append(self._carried(node, parent, before, edge))
 
     def _alone(self, node: Node) -> Moving:
         """A node on the ground moves as the model states it."""
@@ -101,7 +101,7 @@ class Motion:
         acceleration = inner + self._sum(node.moves, self._udot)
         return Moving(omega, alpha, velocity, acceleration, spin)
 
-    def _carried(self, node: Node, parent: Node, before: Moving, passage: Passage) -> Moving:
+    def _carried(self, node: Node, parent: Node, before: Moving, edge: Edge) -> Moving:
         """A node with a parent moves with it, and by its own speeds besides."""
         zero, name = self._kinematics.zero, node.name
         rest_omega, rest_velocity = self._rest[node.parent]
@@ -109,8 +109,8 @@ class Motion:
         if node.omega is not None:
             own = self._sum(node.turns, self._u) + self._rest[-1][0]
             if node.turned:
-                omega, alpha = passage.turn @ before.omega, passage.turn @ before.alpha
-                own = own - passage.turn @ rest_omega
+                omega, alpha = edge.rotation @ before.omega, edge.rotation @ before.alpha
+                own = own - edge.rotation @ rest_omega
             omega = omega + own
             alpha = alpha + self._inner(own, name) + omega.cross(own)
             alpha = alpha + self._sum(node.turns, self._udot)
@@ -118,16 +118,16 @@ class Motion:
         velocity, acceleration = zero, zero
         if node.velocity is not None:
             own = self._sum(node.moves, self._u) + self._rest[-1][1]
-            own = own - passage.move @ rest_velocity
-            velocity = passage.move @ before.velocity
-            acceleration = passage.move @ before.acceleration
+            own = own - edge.move @ rest_velocity
+            velocity = edge.move @ before.velocity
+            acceleration = edge.move @ before.acceleration
             if node.lever is not None:
                 arm, r = before.omega.cross(node.lever), node.lever
                 rate = self._inner(r, name) + arm
-                velocity = velocity + passage.arm @ arm
+                velocity = velocity + edge.arm @ arm
                 turning = before.alpha.cross(r) + before.omega.cross(rate)
-                acceleration = acceleration + passage.arm @ turning
-                own = own - passage.arm @ rest_omega.cross(r)
+                acceleration = acceleration + edge.arm @ turning
+                own = own - edge.arm @ rest_omega.cross(r)
             velocity = velocity + own
             acceleration = acceleration + self._inner(own, name) + spin.cross(own)
             acceleration = acceleration + self._sum(node.moves, self._udot)
@@ -152,9 +152,9 @@ class Motion:
         return total
 
 
-def _passage(kinematics: Kinematics, parent: Node, node: Node) -> Passage:
+def _edge(kinematics: Kinematics, parent: Node, node: Node) -> Edge:
     rotation: Callable[[Any, Any], Matrix] = kinematics.rotation
-    return Passage(
+    return Edge(
         rotation(parent.frame, node.frame),
         rotation(parent.basis, node.basis),
         rotation(parent.frame, node.basis),
