@@ -98,6 +98,16 @@ class Kinematics:
         """How many orientations lie between two frames."""
         return len(self._path(own, frame, ORIENTATION)) - 1
 
+    def oriented(self, frame: Any) -> Any:
+        """The frame, or the nearest that carries it and whose orientation is stated."""
+        for each in self._path(frame, self.inertial, ROTATION):
+            try:
+                self._path(each, self.inertial, ORIENTATION)
+            except ModelError:
+                continue
+            return each
+        return self.inertial
+
     def _path(self, own: Any, frame: Any, relation: int) -> list[Any]:
         if own == frame:
             return [own]

@@ -95,6 +95,8 @@ class MovingNodes:
         zero, name = self._kinematics.zero, node.name
         omega = zero if node.omega is None else node.omega
         alpha = self._inner(omega, name) + self._sum(node.turns, self._udot)
+        if node.is_carried:
+            alpha = alpha + self._spin_of(node.frame).cross(omega)
         velocity = zero if node.velocity is None else node.velocity
         spin = self._spin(node, omega)
         inner = self._inner(velocity, name) + spin.cross(velocity)
@@ -112,7 +114,8 @@ class MovingNodes:
                 omega, alpha = edge.rotation @ before.omega, edge.rotation @ before.alpha
                 own = own - edge.rotation @ rest_omega
             omega = omega + own
-            alpha = alpha + self._inner(own, name) + omega.cross(own)
+            turned = self._spin_of(node.frame) if node.is_carried else omega
+            alpha = alpha + self._inner(own, name) + turned.cross(own)
             alpha = alpha + self._sum(node.turns, self._udot)
         spin = self._spin(node, omega)
         velocity, acceleration = zero, zero
@@ -136,9 +139,13 @@ class MovingNodes:
     def _spin(self, node: Node, omega: Vector) -> Vector:
         if node.velocity is None or node.basis == self._kinematics.inertial:
             return self._kinematics.zero
-        if node.omega is not None and node.basis == node.frame:
+        if node.omega is not None and node.basis == node.frame and not node.is_carried:
             return omega
-        return self._kinematics.angular_velocity(node.basis, node.basis)
+        return self._spin_of(node.basis)
+
+    def _spin_of(self, frame: Any) -> Vector:
+        """Angular velocity of a frame, in it."""
+        return self._kinematics.angular_velocity(frame, frame)
 
     def _inner(self, v: Vector, name: str) -> Vector:
         """Rate of the measure numbers while no speed changes."""

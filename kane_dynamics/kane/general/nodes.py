@@ -37,10 +37,12 @@ class Node:
     Attributes
     ----------
     name : str
-    point, frame : Point, ReferenceFrame, or None
+    point, turning : Point, ReferenceFrame, or None
         What moves and what turns, as far as it matters.
-    basis : ReferenceFrame
-        In which the velocity of the point is given; the angular velocity is in `frame`.
+    frame, basis : ReferenceFrame
+        In which the angular velocity and the velocity of the point are given. `frame` is what
+        turns, but for a wheel whose orientation on its axle nobody has stated: that is given in
+        the frame that carries it.
     omega, velocity : Vector, optional
         While the auxiliary speeds are zero.
     mass : Expr, optional
@@ -61,6 +63,7 @@ class Node:
 
     name: str
     point: Any
+    turning: Any
     frame: Any
     basis: Any
     omega: Vector | None
@@ -74,6 +77,11 @@ class Node:
     parent: int = -1
     turned: bool = False
     lever: Vector | None = None
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether it turns against the frame in which its angular velocity is given."""
+        return self.omega is not None and self.turning != self.frame
 
     @property
     def own(self) -> tuple[int, ...]:
@@ -222,7 +230,8 @@ class _Numbers:
         """All ways in which a node may move with another one."""
         node, parent = self._nodes[which], self._nodes[other]
         levers = [""]
-        if node.velocity is not None and parent.omega is not None and parent.point is not None:
+        turning = parent.omega is not None and not parent.is_carried
+        if node.velocity is not None and turning and parent.point is not None:
             levers += list(self._lever(which, other))
         turnings = [False]
         if node.omega is not None and parent.omega is not None:

@@ -137,21 +137,21 @@ class Reading:
         mass = self.convert(body.mass, f"the mass of {name}")
         if isinstance(body, Particle) or getattr(body, "frame", None) is None:
             return self._point(name, body.masscenter, inertial, mass=mass)
-        frame = body.frame
+        turning, frame = body.frame, kinematics.oriented(body.frame)
         tensor = body.central_inertia.to_matrix(frame).tolist()
         where = f"the inertia of {name}"
         rows = [[self.convert(each, where) for each in row] for row in tensor]
-        omega = kinematics.angular_velocity(frame, frame)
+        omega = kinematics.angular_velocity(turning, frame)
         basis = kinematics.inertial if inertial else frame
         velocity = kinematics.velocity(body.masscenter, basis)
         inertia = Matrix(*(Vector(*row) for row in rows))
-        return Node(name, body.masscenter, frame, basis, omega, velocity, mass, inertia)
+        return Node(name, body.masscenter, turning, frame, basis, omega, velocity, mass, inertia)
 
     def _point(self, name: str, point: Any, inertial: bool, mass: Expr | None = None) -> Node:
         kinematics = self.kinematics
         basis = kinematics.inertial if inertial else self._basis(point)
         velocity = kinematics.velocity(point, basis)
-        return Node(name, point, basis, basis, None, velocity, mass)
+        return Node(name, point, None, basis, basis, None, velocity, mass)
 
     def _basis(self, point: Any) -> Any:
         """The outermost frame in which a part of the velocity or of the position is given."""
@@ -184,11 +184,13 @@ class Reading:
             force = kinematics.in_frame(what, node.basis, text) if what != 0 else kinematics.zero
             nodes[place] = replace(node, forces=(*node.forces, force))
         elif isinstance(where, ReferenceFrame):
-            turning = [k for k, n in enumerate(nodes) if n.omega is not None and n.frame == where]
+            turning = [k for k, n in enumerate(nodes) if n.turning == where]
             place = turning[0] if turning else -1
             if not turning:
-                omega = kinematics.angular_velocity(where, where)
-                nodes.append(Node(f"frame {where.name}", None, where, where, omega, None))
+                frame = kinematics.oriented(where)
+                omega = kinematics.angular_velocity(where, frame)
+                name = f"frame {where.name}"
+                nodes.append(Node(name, None, where, frame, frame, omega, None))
             node = nodes[place]
             torque = kinematics.in_frame(what, node.frame, text) if what != 0 else kinematics.zero
             nodes[place] = replace(node, torques=(*node.torques, torque))
