@@ -115,6 +115,16 @@ def _constraint(model: pin.Model, *links: tuple[str, Array | None]) -> pin.Rigid
     )
 
 
+def _stands(model: pin.Model, sole: str, where: Array) -> pin.RigidConstraintModel:
+    """A sole that is on the ground at a pose (4, 4)."""
+    frame = model.frames[model.getFrameId(sole, pin.FrameType.BODY)]
+    kind, aligned = pin.ContactType.CONTACT_6D, pin.ReferenceFrame.LOCAL
+    ground = pin.SE3(where)
+    return pin.RigidConstraintModel(
+        kind, model, frame.parentJoint, frame.placement, 0, ground, aligned
+    )
+
+
 def _accelerations(oracle: Pinocchio, constraints: list, q: Array, u: Array, tau: Array) -> Array:
     """Of pin.constraintDynamics, in our order of speeds."""
     model, G = oracle.model, oracle.G
@@ -190,6 +200,48 @@ def test_the_feet_of_a_robot_that_stands_carry_its_weight(quadruped) -> None:
     forces = robot.constraint_forces(q, still, tau)
     weight = 9.81 * pin.computeTotalMass(oracle.model)
     np.testing.assert_allclose(sum(forces.values()), [0.0, 0.0, weight], atol=1e-8)
+
+
+def test_talos_on_two_soles_stands_and_moves_as_pinocchio_says() -> None:
+    path, soles = robot_path("talos_reduced"), ("left_sole_link", "right_sole_link")
+    options = {"base": "floating", "backend": "numpy", "cache": False, "joint_friction": False}
+    free, oracle = kd.load(path, **options), Pinocchio(path, "floating")
+    bent = {"3_joint": -0.4, "4_joint": 0.8, "5_joint": -0.4}
+    joints = [bent.get(name[-7:], 0.1) if "leg" in name else 0.1 for name in free.joint_names]
+    q = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, *joints])
+    places = [free.pose(sole, q) for sole in soles]
+    stands = [
+        kd.Loop(
+            f"stands_{sole}",
+            sole,
+            "world",
+            at2=(*place[:3, 3], *pin.rpy.matrixToRpy(place[:3, :3])),
+            keeps="pose",
+        )
+        for sole, place in zip(soles, places)
+    ]
+    robot = kd.load(path, constraints=stands, **options)
+    assert robot.mass_matrix(q).shape == (robot.dof - 12,) * 2
+    tau, still = robot.gravity(q), np.zeros(robot.dof)
+    assert not tau[:6].any()
+    assert np.abs(robot.forward_dynamics(q, still, tau)).max() < 1e-8
+    forces = robot.constraint_forces(q, still, tau)
+    weight = 9.81 * pin.computeTotalMass(oracle.model)
+    total = sum(each[:3] for each in forces.values())
+    np.testing.assert_allclose(total, [0.0, 0.0, weight], atol=1e-8)
+    about = sum(
+        np.cross(place[:3, 3], each[:3]) + each[3:] for place, each in zip(places, forces.values())
+    )
+    center = pin.centerOfMass(oracle.model, oracle.model.createData(), oracle.configuration(q))
+    np.testing.assert_allclose(about, np.cross(center, [0.0, 0.0, weight]), atol=1e-7)
+    constraints = [_stands(oracle.model, sole, place) for sole, place in zip(soles, places)]
+    random = np.random.default_rng(5)
+    for _ in range(3):
+        u = robot.admissible_speeds(q, random.normal(size=robot.dof))
+        tau = np.append(np.zeros(6), 10.0 * random.normal(size=robot.dof - 6))
+        expected = _accelerations(oracle, constraints, q, u, tau)
+        udot = robot.forward_dynamics(q, u, tau)
+        np.testing.assert_allclose(udot, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
 
 
 # ------------------------------------------------------------------------------------------ wheels
