@@ -131,3 +131,65 @@ def swinging_on_a_driven_pivot() -> Mechanism:
     kane = me.KanesMethod(N, [q, r], [u, v], kd_eqs=[q.diff(t) - u, r.diff(t) - v])
     loads = [(P, -m * 9.81 * N.y + k * (r - 1) * A.y)]
     return Mechanism(kane, [me.Particle("P", P, m)], loads, {m: 1.5, k: 20.0})
+
+
+def four_bar(dependent: bool = True) -> Mechanism:
+    """Three rods in the plane between two fixed points, the loop closed by two constraints."""
+    q, u = me.dynamicsymbols("q1:4"), me.dynamicsymbols("u1:4")
+    a, b, c, d = 0.3, 0.8, 0.6, 0.7
+    N, origin = me.ReferenceFrame("N"), me.Point("origin")
+    origin.set_vel(N, 0)
+    bodies, loads, last, first = [], [], origin, N
+    for k, (length, mass) in enumerate(((a, 1.0), (b, 2.0), (c, 1.5))):
+        A = first.orientnew(f"A{k}", "Axis", [q[k], N.z])
+        A.set_ang_vel(first, u[k] * N.z)
+        centre = last.locatenew(f"C{k}", length / 2 * A.x)
+        tip = last.locatenew(f"P{k}", length * A.x)
+        centre.v2pt_theory(last, N, A)
+        tip.v2pt_theory(last, N, A)
+        inertia = me.inertia(A, 0, 0, mass * length**2 / 12)
+        bodies.append(me.RigidBody(f"B{k}", centre, A, mass, (inertia, centre)))
+        loads.append((centre, -mass * 9.81 * N.y))
+        last, first = tip, A
+    closing = last.pos_from(origin) - d * N.x
+    rows = [closing & N.x, closing & N.y]
+    kinematical = [x.diff(t) - y for x, y in zip(q, u)]
+    loads.append((bodies[0].frame, me.dynamicsymbols("T") * N.z))
+    constraints = {
+        "q_dependent": q[1:],
+        "u_dependent": u[1:],
+        "configuration_constraints": rows,
+        "velocity_constraints": [each.diff(t) for each in rows],
+    }
+    some, first_u = (q[:1], u[:1]) if dependent else (q, u)
+    kane = me.KanesMethod(N, some, first_u, kinematical, **(constraints if dependent else {}))
+    return Mechanism(kane, bodies, loads, {}, [me.dynamicsymbols("T")])
+
+
+def rolling_disk(auxiliary: bool = False) -> Mechanism:
+    """A thin disk whose contact does not move: by three constraints, or by auxiliary speeds."""
+    q, u, f = me.dynamicsymbols("q1:4"), me.dynamicsymbols("u1:7"), me.dynamicsymbols("f1:4")
+    r, m, g = sm.symbols("r m g")
+    N = me.ReferenceFrame("N")
+    Y = N.orientnew("Y", "Axis", [q[0], N.z])
+    L = Y.orientnew("L", "Axis", [q[1], Y.x])
+    R = L.orientnew("R", "Axis", [q[2], L.y])
+    stated = R.ang_vel_in(N)
+    R.set_ang_vel(N, u[0] * L.x + u[1] * L.y + u[2] * L.z)
+    contact = me.Point("contact")
+    axes = (L.x, Y.z ^ L.x, Y.z)
+    contact.set_vel(N, sum((v * e for v, e in zip(u[3:], axes)), me.Vector(0)))
+    centre = contact.locatenew("centre", r * L.z)
+    centre.v2pt_theory(contact, N, R)
+    inertia = me.inertia(L, m * r**2 / 4, m * r**2 / 2, m * r**2 / 4)
+    disk = me.RigidBody("disk", centre, R, m, (inertia, centre))
+    kinematical = [(R.ang_vel_in(N) - stated) & each for each in L]
+    loads = [(centre, -m * g * N.z), (R, 0.1 * L.y)]
+    if auxiliary:
+        loads.append((contact, sum((v * e for v, e in zip(f, axes)), me.Vector(0))))
+        options = {"u_auxiliary": u[3:]}
+    else:
+        rows = [contact.vel(N) & each for each in axes]
+        options = {"u_dependent": u[3:], "velocity_constraints": rows}
+    kane = me.KanesMethod(N, q, u[:3], kinematical, **options)
+    return Mechanism(kane, [disk], loads, {r: 0.5, m: 2.0, g: 9.81})

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any, NoReturn
 
+from kane_dynamics.arrays import Array
 from kane_dynamics.codegen.functions import Function, Functions
 from kane_dynamics.codegen.listing import listing
+from kane_dynamics.errors import SingularError
 from kane_dynamics.kane.general.equations import GeneralEquations
 from kane_dynamics.names import unknown_name
 from kane_dynamics.symbolic.graph import Expr, Graph
@@ -15,6 +18,10 @@ from kane_dynamics.symbolic.substitution import substituted
 
 Formal = Callable[[], Sequence[Expr]]
 """What gives the expressions of a function over formal inputs."""
+
+
+def _refuse(_arrays: Sequence[Array], _result: Any) -> NoReturn:
+    raise SingularError("the dependent speeds do not follow from the others here")
 
 
 class Programs:
@@ -45,7 +52,8 @@ class Programs:
         if name not in self._made:
             declared = self.signature(name)
             make = partial(self.program, name)
-            self._made[name] = self._functions.made(declared, make, "state", name)
+            refuse = _refuse if name == "rhs_checked" else None
+            self._made[name] = self._functions.made(declared, make, "state", name, refuse=refuse)
         return self._made[name]
 
     def signature(self, name: str) -> Signature:

@@ -12,12 +12,19 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from kane_dynamics.kane.equations import Equations, Given
 from kane_dynamics.kane.general import forward, inverse, mass
+from kane_dynamics.kane.general.embedding import Embedding
+from kane_dynamics.kane.general.held import coefficients
 from kane_dynamics.kane.general.motion import MovingNodes
 from kane_dynamics.kane.general.nodes import Node, tied
 from kane_dynamics.kane.general.reading import Reading
+from kane_dynamics.kane.general.solving import solved_columns
+from kane_dynamics.kane.recombination import normalized, pivoted
 from kane_dynamics.symbolic.derivative import derivatives
+from kane_dynamics.symbolic.evaluate import evaluations
 from kane_dynamics.symbolic.graph import Expr, reachable
 from kane_dynamics.symbolic.numpy import python_source
 from kane_dynamics.symbolic.program import Input, Program, Signature, operations
@@ -26,6 +33,12 @@ from kane_dynamics.symbolic.vector import Vector
 
 FEW = 6
 """Speeds up to which it may be cheaper to let every body stand alone."""
+
+UNFIT = 1e8
+"""Condition of the dependent block beyond which named dependent speeds are not taken."""
+
+PREFERRED = 1e3
+"""By how much dependent speeds that are named go before others."""
 
 
 class Formulation:
@@ -152,6 +165,32 @@ class GeneralEquations(Equations):
             self._formal[name] = min(written, key=lambda found: sum(_cost(found)))
         return self._formal[name]
 
+    @cached_property
+    def embedding(self) -> Embedding:
+        """The equations of independent speeds: those that the model names as far as they do."""
+        return Embedding(self, self._dependent())
+
+    def _dependent(self) -> list[int]:
+        reading, count = self.reading, len(self.reading.u)
+        rows = [row for each in reading.constraints for row in each.rows]
+        if not rows:
+            return []
+        matrix, _ = coefficients(reading, rows)
+        masses = [row[k] for k, row in enumerate(self.formulations[0].mass[:count])]
+        flat = [e for row in matrix for e in row[:count]]
+        values = np.array(list(evaluations([*flat, *masses], reading.trials)))
+        scale = 1.0 / np.sqrt(np.maximum(values[:, len(flat) :], 1e-12)).mean(axis=0)
+        A = normalized(values[:, : len(flat)].reshape(-1, len(rows), count) * scale)[0]
+        named = list(range(count - reading.model.dependent, count))
+        block = A[:, :, named]
+        if len(named) == len(rows) and (np.linalg.cond(block) < UNFIT).any():
+            return named
+        # those that are named come first, as far as rows are left for them
+        weights = np.ones(count)
+        weights[named] = PREFERRED
+        order, _ = pivoted((A * weights)[:1])
+        return sorted(int(k) for k in order[0, : len(rows)])
+
     def _put(self, name: str, given: Given) -> list[Expr]:
         return substituted(given.graph, self.formal(name), given.inputs)
 
@@ -165,6 +204,9 @@ class GeneralEquations(Equations):
         """All that the equations follow from."""
         stated = self.formulations[-1].stated
         found = [*self.reading.qdot, self._potential]
+        for each in self.reading.constraints:
+            for row in each.rows:
+                found += [row.velocity] if row.error is None else [row.velocity, row.error]
         for node in stated:
             vectors: list[Vector | None] = [node.omega, node.velocity, *node.forces, *node.torques]
             vectors += [*(node.inertia or ()), *node.turns.values(), *node.moves.values()]
@@ -174,12 +216,14 @@ class GeneralEquations(Equations):
 
     @cached_property
     def key(self) -> str:
-        sizes = {node.entry[0]: 0 for node in reachable(self._stated) if node.op == "input"}
-        inputs = tuple(Input(name, 0) for name in sorted(sizes))
+        entries = {node.entry[0] for node in reachable(self._stated) if node.op == "input"}
+        inputs = tuple(Input(name, 0) for name in sorted(entries))
         shape = (len(self._stated),)
         stated = Program(Signature("stated", inputs, shape), tuple(self._stated))
         nodes = [(n.name, sorted(n.turns), sorted(n.moves)) for n in self.formulations[-1].stated]
-        names = (self.coordinate_names, self.speed_names, self.parameters, nodes)
+        held = [(each.name, len(each.rows)) for each in self.reading.constraints]
+        sizes = (len(self.reading.aux), self.reading.model.dependent, len(self.reading.unknown))
+        names = (self.coordinate_names, self.speed_names, self.parameters, nodes, held, sizes)
         return f"{names!r}\n{python_source(stated)}"
 
     # ---------------------------------------------------------------------------------- programs
@@ -206,22 +250,29 @@ class GeneralEquations(Equations):
 
     # ------------------------------------------------------------- how each formulation has them
     def _mass_matrix(self, way: Formulation) -> list[Expr]:
-        count = len(self.speed_names)
+        count, graph = len(self.speed_names), self.reading.graph
+        if self.embedding.couples(way):
+            rates = graph.inputs("udot", count)
+            rows = derivatives(graph, self._inverse_dynamics(way), rates)
+            return [element for row in rows for element in row]
         return [element for row in way.mass[:count] for element in row[:count]]
 
     def _bias(self, way: Formulation) -> list[Expr]:
-        return way.resisting(False)[: len(self.speed_names)]
+        return self.embedding.without_unknown(way, False)
 
     def _inverse_dynamics(self, way: Formulation) -> list[Expr]:
-        return way.resisting(True)[: len(self.speed_names)]
+        return self.embedding.without_unknown(way, True)
 
     def _forward_dynamics(self, way: Formulation) -> list[Expr]:
-        tau = self.reading.graph.inputs("tau", len(self.speed_names))
-        return way.accelerations([a - b for a, b in zip(tau, self._bias(way))])
-
-    def _rhs(self, way: Formulation) -> list[Expr]:
-        right = [-each for each in self._bias(way)]
-        return [*self.reading.qdot, *way.accelerations(right)]
+        count, graph = len(self.speed_names), self.reading.graph
+        tau = graph.inputs("tau", count)
+        right = [a - b for a, b in zip(tau, self._bias(way))]
+        if not self.embedding.couples(way):
+            return way.accelerations(right)
+        flat = self._mass_matrix(way)
+        rows = [flat[count * k : count * (k + 1)] for k in range(count)]
+        numbers = self.embedding.numbers(rows)
+        return [row[0] for row in solved_columns(graph, rows, [[e] for e in right], numbers)]
 
     def _energy(self, way: Formulation) -> list[Expr]:
         return [way.kinetic, self._potential]
@@ -233,7 +284,9 @@ class GeneralEquations(Equations):
         (by_q,) = derivatives(graph, [self._potential], reading.q)
         by_u = derivatives(graph, reading.qdot, reading.u)
         of_potential = [graph.sum([a * row[k] for a, row in zip(by_q, by_u)]) for k in range(count)]
-        return [a + b for a, b in zip(way.active[:count], of_potential)]
+        nothing = {"unknown": [graph.zero] * len(reading.unknown)}
+        active = substituted(graph, way.active[:count], nothing)
+        return [a + b for a, b in zip(active, of_potential)]
 
 
 def symbol_name(symbol: Any) -> str:

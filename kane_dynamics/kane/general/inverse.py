@@ -74,6 +74,8 @@ def _inertia(node: Node, kinematics: Kinematics, moving: Moving) -> Wrench:
     if node.inertia is not None:
         momentum = node.inertia @ moving.omega
         torque = node.inertia @ moving.alpha + moving.omega.cross(momentum)
+        if node.body != node.frame:  # where it was found to be that of a rigid body
+            return torque, force
         flat = [element for row in node.inertia for element in row]
         rates = kinematics.inner_rate(flat, f"the inertia of {node.name}")
         changes = Matrix(*(Vector(*rates[k : k + 3]) for k in (0, 3, 6)))

@@ -37,6 +37,10 @@ class Model:
         Further expressions that are zero, by the names of constraints.
     solved : dict
         The q̇ as SymPy has solved for them.
+    dependent_coordinates : int
+        How many of the coordinates, the last ones, are named dependent.
+    stated, chosen : tuple
+        Speeds in which the model is stated, if `u` are others, and these in terms of them.
     """
 
     frame: Any
@@ -53,6 +57,9 @@ class Model:
     motion: tuple[Any, ...] = ()
     named: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     solved: Mapping[Any, Any] = field(default_factory=dict)
+    dependent_coordinates: int = 0
+    stated: tuple[Any, ...] = ()
+    chosen: tuple[Any, ...] = ()
 
 
 def model_of_kane(
@@ -91,6 +98,7 @@ def model_of_kane(
         motion=_motion(kane),
         named=_named(constraints),
         solved=dict(kane._qdot_u_map),
+        dependent_coordinates=len(kane._qdep),
     )
 
 

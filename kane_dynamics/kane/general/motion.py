@@ -20,14 +20,15 @@ class Moving(NamedTuple):
         Angular velocity and acceleration, in the frame of the node.
     velocity, acceleration : Vector
         In its basis.
-    spin : Vector
-        Angular velocity of the basis, in it.
+    turning, spin : Vector
+        Angular velocity of the frame, and of the basis, each in itself.
     """
 
     omega: Vector
     alpha: Vector
     velocity: Vector
     acceleration: Vector
+    turning: Vector
     spin: Vector
 
 
@@ -94,30 +95,31 @@ class MovingNodes:
         """A node on the ground moves as the model states it."""
         zero, name = self._kinematics.zero, node.name
         omega = zero if node.omega is None else node.omega
+        turning = self._turning(node, omega)
         alpha = self._inner(omega, name) + self._sum(node.turns, self._udot)
-        if node.is_carried:
-            alpha = alpha + self._spin_of(node.frame).cross(omega)
+        if node.body != node.frame:
+            alpha = alpha + turning.cross(omega)
         velocity = zero if node.velocity is None else node.velocity
-        spin = self._spin(node, omega)
+        spin = self._spin(node, turning)
         inner = self._inner(velocity, name) + spin.cross(velocity)
         acceleration = inner + self._sum(node.moves, self._udot)
-        return Moving(omega, alpha, velocity, acceleration, spin)
+        return Moving(omega, alpha, velocity, acceleration, turning, spin)
 
     def _carried(self, node: Node, parent: Node, before: Moving, edge: Edge) -> Moving:
         """A node with a parent moves with it, and by its own speeds besides."""
         zero, name = self._kinematics.zero, node.name
         rest_omega, rest_velocity = self._rest[node.parent]
-        omega, alpha = zero, zero
+        omega, alpha, turning = zero, zero, zero
         if node.omega is not None:
             own = self._sum(node.turns, self._u) + self._rest[-1][0]
             if node.turned:
                 omega, alpha = edge.rotation @ before.omega, edge.rotation @ before.alpha
                 own = own - edge.rotation @ rest_omega
             omega = omega + own
-            turned = self._spin_of(node.frame) if node.is_carried else omega
-            alpha = alpha + self._inner(own, name) + turned.cross(own)
+            turning = self._turning(node, omega)
+            alpha = alpha + self._inner(own, name) + turning.cross(own)
             alpha = alpha + self._sum(node.turns, self._udot)
-        spin = self._spin(node, omega)
+        spin = self._spin(node, turning)
         velocity, acceleration = zero, zero
         if node.velocity is not None:
             own = self._sum(node.moves, self._u) + self._rest[-1][1]
@@ -126,26 +128,27 @@ class MovingNodes:
             acceleration = edge.move @ before.acceleration
             if node.lever is not None:
                 arm, r = before.omega.cross(node.lever), node.lever
-                rate = self._inner(r, name) + arm
+                rate = self._inner(r, name) + before.turning.cross(r)
                 velocity = velocity + edge.arm @ arm
-                turning = before.alpha.cross(r) + before.omega.cross(rate)
-                acceleration = acceleration + edge.arm @ turning
+                swung = before.alpha.cross(r) + before.omega.cross(rate)
+                acceleration = acceleration + edge.arm @ swung
                 own = own - edge.arm @ rest_omega.cross(r)
             velocity = velocity + own
             acceleration = acceleration + self._inner(own, name) + spin.cross(own)
             acceleration = acceleration + self._sum(node.moves, self._udot)
-        return Moving(omega, alpha, velocity, acceleration, spin)
+        return Moving(omega, alpha, velocity, acceleration, turning, spin)
 
-    def _spin(self, node: Node, omega: Vector) -> Vector:
+    def _turning(self, node: Node, omega: Vector) -> Vector:
+        if node.omega is None or node.body == node.frame:
+            return omega
+        return self._kinematics.angular_velocity(node.frame, node.frame)
+
+    def _spin(self, node: Node, turning: Vector) -> Vector:
         if node.velocity is None or node.basis == self._kinematics.inertial:
             return self._kinematics.zero
-        if node.omega is not None and node.basis == node.frame and not node.is_carried:
-            return omega
-        return self._spin_of(node.basis)
-
-    def _spin_of(self, frame: Any) -> Vector:
-        """Angular velocity of a frame, in it."""
-        return self._kinematics.angular_velocity(frame, frame)
+        if node.omega is not None and node.basis == node.frame:
+            return turning
+        return self._kinematics.angular_velocity(node.basis, node.basis)
 
     def _inner(self, v: Vector, name: str) -> Vector:
         """Rate of the measure numbers while no speed changes."""

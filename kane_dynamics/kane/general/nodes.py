@@ -37,12 +37,13 @@ class Node:
     Attributes
     ----------
     name : str
-    point, turning : Point, ReferenceFrame, or None
+    point, body : Point, ReferenceFrame, or None
         What moves and what turns, as far as it matters.
-    frame, basis : ReferenceFrame
-        In which the angular velocity and the velocity of the point are given. `frame` is what
-        turns, but for a wheel whose orientation on its axle nobody has stated: that is given in
-        the frame that carries it.
+    frame : ReferenceFrame
+        In which the angular velocity is given: that of the body, or one in which its inertia is
+        simpler, such as that of the axle of a wheel.
+    basis : ReferenceFrame
+        In which the velocity of the point is given.
     omega, velocity : Vector, optional
         While the auxiliary speeds are zero.
     mass : Expr, optional
@@ -63,7 +64,7 @@ class Node:
 
     name: str
     point: Any
-    turning: Any
+    body: Any
     frame: Any
     basis: Any
     omega: Vector | None
@@ -77,11 +78,6 @@ class Node:
     parent: int = -1
     turned: bool = False
     lever: Vector | None = None
-
-    @property
-    def is_carried(self) -> bool:
-        """Whether it turns against the frame in which its angular velocity is given."""
-        return self.omega is not None and self.turning != self.frame
 
     @property
     def own(self) -> tuple[int, ...]:
@@ -148,7 +144,7 @@ def _hung(
     if tie.lever:
         parts = kinematics.position(parent.point, node.point) or []
         if tie.lever == "rigid":
-            parts = [part for part in parts if part[1] == parent.frame]
+            parts = [part for part in parts if part[1] == parent.body]
         lever = kinematics.gathered(parts, parent.frame)
     remains = numbers.remains(*which)
     turns: Columns = {}
@@ -230,8 +226,8 @@ class _Numbers:
         """All ways in which a node may move with another one."""
         node, parent = self._nodes[which], self._nodes[other]
         levers = [""]
-        turning = parent.omega is not None and not parent.is_carried
-        if node.velocity is not None and turning and parent.point is not None:
+        turns = parent.omega is not None and self._kinematics.oriented(parent.body) == parent.body
+        if node.velocity is not None and turns and parent.point is not None:
             levers += list(self._lever(which, other))
         turnings = [False]
         if node.omega is not None and parent.omega is not None:
@@ -271,7 +267,7 @@ class _Numbers:
             found = {}
             if parts:
                 found["whole"] = self._sum(parts)
-                rigid = [part for part in parts if part[1] == parent.frame]
+                rigid = [part for part in parts if part[1] == parent.body]
                 if rigid and len(rigid) < len(parts):
                     found["rigid"] = self._sum(rigid)
             self._levers[which, other] = found

@@ -64,12 +64,21 @@ class PartialVelocities(Mapping[str, Mapping[Any, Any]]):
 
 def partial_velocities(model: Model) -> PartialVelocities:
     """Of centres of mass, points and frames of bodies, and of those on which loads act."""
+    rates = dict(model.solved)
+    if model.stated:
+        import sympy
+
+        found = sympy.solve(
+            [a - b for a, b in zip(model.chosen, model.u)], model.stated, dict=True, simplify=False
+        )[0]
+        rates = {key: value.xreplace(found) for key, value in rates.items()}
+        rates.update(found)
     speeds = (*model.u, *model.auxiliary)
     rows: dict[str, Mapping[Any, Any]] = {}
     for thing in _things(model):
         is_frame = not hasattr(thing, "vel")
         velocity = thing.ang_vel_in(model.frame) if is_frame else thing.vel(model.frame)
-        rows.setdefault(str(thing.name), _columns(velocity, speeds, model.solved))
+        rows.setdefault(str(thing.name), _columns(velocity, speeds, rates))
     return PartialVelocities(speeds, rows)
 
 

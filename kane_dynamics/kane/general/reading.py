@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from random import Random
@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 
 from kane_dynamics.errors import ArgumentError, ModelError
+from kane_dynamics.kane.general.held import held_rows
 from kane_dynamics.kane.general.kinematics import Kinematics
 from kane_dynamics.kane.general.model import Model
 from kane_dynamics.kane.general.nodes import Node, columns
+from kane_dynamics.kane.general.solving import solved_exactly
+from kane_dynamics.symbolic.derivative import derivatives
 from kane_dynamics.symbolic.evaluate import evaluations
 from kane_dynamics.symbolic.from_sympy import Conversion
 from kane_dynamics.symbolic.graph import Expr, Graph, reachable
 from kane_dynamics.symbolic.substitution import substituted
-from kane_dynamics.symbolic.vector import Matrix, Vector, vector
+from kane_dynamics.symbolic.vector import Matrix, Vector
 
 TRIALS = 4
 """Configurations at which it is judged what is zero."""
@@ -53,6 +56,7 @@ class Reading:
         self.adjustable, self.fed = tuple(adjustable), tuple(inputs)
         graph, self._time = self.graph, dynamicsymbols._t
         self.unknown: list[Any] = []
+        self.redundant: list[str] = []
         (self.t,) = graph.inputs("t", 1)
         self.q = graph.inputs("q", len(model.q))
         self.u = graph.inputs("u", len(model.u))
@@ -61,26 +65,58 @@ class Reading:
         known = {each: graph.constant(value) for each, value in constants.items()}
         known.update(zip(self.adjustable, graph.inputs("constants", len(self.adjustable))))
         known.update(zip(self.fed, self.inputs))
-        known.update({**dict(zip(model.q, self.q)), **dict(zip(model.u, self.u))})
-        known.update({**dict(zip(model.auxiliary, self.aux)), self._time: self.t})
+        known.update({**dict(zip(model.q, self.q)), self._time: self.t})
+        known.update(zip(model.auxiliary, self.aux))
+        self._stated = list(self.u)
+        if model.stated:
+            self._stated = self._stated_speeds(known)
+        known.update(zip(model.stated or model.u, self._stated))
+        known.update(zip(model.u, self.u))
         self.convert = Conversion(graph, known, self._refuse_unknown)
         self.qdot = self._coordinate_rates()
         for coordinate, rate in zip(model.q, self.qdot):
             self.convert.learn(coordinate.diff(self._time), rate)
         self.kinematics = Kinematics(model.frame, self.convert, self.changing)
+        self.constraints = tuple(held_rows(self))
+        if model.auxiliary:  # which bring forces into evidence
+            for _, what in model.loads:
+                for measures, _ in getattr(what, "args", ()):
+                    for each in measures:
+                        self._learn_unknown(each)
+
+    def _stated_speeds(self, known: Mapping[Any, Expr]) -> list[Expr]:
+        """The speeds of the model, as they follow from those that were chosen instead."""
+        graph, model = self.graph, self.model
+        before = graph.inputs("stated", len(model.stated))
+        convert = Conversion(
+            graph, {**known, **dict(zip(model.stated, before))}, self._refuse_unknown
+        )
+        given = [convert(each, f"the speed {name}") for each, name in zip(model.chosen, model.u)]
+        rows = derivatives(graph, given, before)
+        for row, name in zip(rows, model.u):
+            if any(node.op == "input" and node.entry[0] == "stated" for node in reachable(row)):
+                raise ModelError(f"the speed {name} is not linear in the speeds of the model")
+        rest = substituted(graph, given, {"stated": [graph.zero] * len(before)})
+        right = [w - each for w, each in zip(self.u, rest)]
+        trials = [{**each, "stated": each["u"]} for each in self.trials]
+        flat = [e for row in rows for e in row]
+        values = np.array(list(evaluations(flat, trials))).reshape(len(trials), len(rows), -1)
+        if not np.isfinite(values).all() or (np.linalg.matrix_rank(values) < len(rows)).all():
+            raise ModelError(
+                f"the speeds {', '.join(map(str, model.u))} do not determine those of the model"
+            )
+        return solved_exactly(graph, rows, right, values)
 
     # ------------------------------------------------------------------------------- kinematics
     def _coordinate_rates(self) -> list[Expr]:
         """The q̇ that solve the kinematical equations."""
-        from kane_dynamics.kane.general.solving import solved_exactly
-
         graph, model = self.graph, self.model
         name = "the kinematical equation {} (of {})"
         right, rows = [], []
         for k, (rates, speeds, offset) in enumerate(zip(model.rates, model.speeds, model.offsets)):
             where = name.format(k + 1, model.q[k])
             rows.append([self.convert(each, where) for each in rates])
-            terms = [self.convert(each, where) * u for each, u in zip(speeds, self.u)]
+            terms = [self.convert(each, where) * u for each, u in zip(speeds, self._stated)]
             right.append(-(graph.sum(terms) + self.convert(offset, where)))
         values = np.array(list(evaluations([e for row in rows for e in row], self.trials)))
         matrices = values.reshape(len(self.trials), len(rows), -1)
@@ -137,15 +173,30 @@ class Reading:
         mass = self.convert(body.mass, f"the mass of {name}")
         if isinstance(body, Particle) or getattr(body, "frame", None) is None:
             return self._point(name, body.masscenter, inertial, mass=mass)
-        turning, frame = body.frame, kinematics.oriented(body.frame)
-        tensor = body.central_inertia.to_matrix(frame).tolist()
-        where = f"the inertia of {name}"
-        rows = [[self.convert(each, where) for each in row] for row in tensor]
-        omega = kinematics.angular_velocity(turning, frame)
+        frame, inertia = self._inertia(body)
+        omega = kinematics.angular_velocity(body.frame, frame)
         basis = kinematics.inertial if inertial else frame
         velocity = kinematics.velocity(body.masscenter, basis)
-        inertia = Matrix(*(Vector(*row) for row in rows))
-        return Node(name, body.masscenter, turning, frame, basis, omega, velocity, mass, inertia)
+        return Node(name, body.masscenter, body.frame, frame, basis, omega, velocity, mass, inertia)
+
+    def _inertia(self, body: Any) -> tuple[Any, Matrix]:
+        """Central inertia, in the frame in which it is stated if the body is rigid that way."""
+        dyadic, own = body.central_inertia, self.kinematics.oriented(body.frame)
+        where = f"the inertia of {body.name}"
+        stated = {axis.args[0][1] for _, *axes in dyadic.args for axis in axes}
+        for frame in sorted(stated - {own}, key=str) if len(stated) == 1 else ():
+            found = self._tensor(dyadic, frame, where)
+            turn = self.kinematics.rotation(frame, own)
+            flat = [e for row in turn for e in row] + [e for row in found for e in row]
+            values = np.array(list(evaluations(flat, self.trials))).reshape(-1, 2, 3, 3)
+            seen = values[:, 0] @ values[:, 1] @ np.swapaxes(values[:, 0], -1, -2)
+            if np.ptp(seen, axis=0).max() <= 1e-12 * np.abs(seen).max():
+                return frame, found
+        return own, self._tensor(dyadic, own, where)
+
+    def _tensor(self, dyadic: Any, frame: Any, where: str) -> Matrix:
+        rows = dyadic.to_matrix(frame).tolist()
+        return Matrix(*(Vector(*(self.convert(each, where) for each in row)) for row in rows))
 
     def _point(self, name: str, point: Any, inertial: bool, mass: Expr | None = None) -> Node:
         kinematics = self.kinematics
@@ -184,7 +235,7 @@ class Reading:
             force = kinematics.in_frame(what, node.basis, text) if what != 0 else kinematics.zero
             nodes[place] = replace(node, forces=(*node.forces, force))
         elif isinstance(where, ReferenceFrame):
-            turning = [k for k, n in enumerate(nodes) if n.turning == where]
+            turning = [k for k, n in enumerate(nodes) if n.omega is not None and n.body == where]
             place = turning[0] if turning else -1
             if not turning:
                 frame = kinematics.oriented(where)
@@ -228,6 +279,18 @@ class Reading:
             for _ in range(TRIALS)
         ]
 
+    def _learn_unknown(self, expression: Any) -> None:
+        from sympy.core.function import AppliedUndef
+
+        if self.convert.knows(expression):
+            return
+        symbols = expression.atoms(AppliedUndef) | expression.free_symbols
+        for symbol in sorted(symbols - {self._time}, key=str):
+            if not self.convert.knows(symbol):
+                self.unknown.append(symbol)
+                place = self.graph.inputs("unknown", len(self.unknown))[-1]
+                self.convert.learn(symbol, place)
+
     def _refuse_unknown(self, symbol: Any, where: str) -> Exception:
         if symbol.is_Derivative:
             base = symbol.expr
@@ -239,12 +302,3 @@ class Reading:
             f"{where} has {symbol}, which is neither coordinate, speed, input nor constant: give "
             "its value in constants, or name it in inputs"
         )
-
-
-def zero_vector(graph: Graph) -> Vector:
-    return vector(graph, (0, 0, 0))
-
-
-def entries(graph: Graph, rows: Sequence[Sequence[Expr]]) -> Iterator[Expr]:
-    for row in rows:
-        yield from row

@@ -1,0 +1,287 @@
+"""Equations of the independent speeds alone: constraints embedded by recombination.
+
+Rows A u + b = 0 give dependent speeds u_D = A_rs u_I + …, and with them all speeds u = T u_I + …
+(handbook, eqs. 6.66 and 6.67). Combined with T are either the equations of all speeds, or the
+partial velocities that these come from, whichever takes fewer operations. Auxiliary speeds are
+independent, too, and zero; their equations give the unknown forces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kane_dynamics.arrays import Array
+from kane_dynamics.errors import ModelError
+from kane_dynamics.kane.general import forward, mass
+from kane_dynamics.kane.general.held import coefficients
+from kane_dynamics.kane.general.nodes import Columns, Node
+from kane_dynamics.kane.general.solving import solved_columns
+from kane_dynamics.kane.linear import factorized, solved
+from kane_dynamics.symbolic.derivative import derivatives, rates
+from kane_dynamics.symbolic.evaluate import evaluations
+from kane_dynamics.symbolic.graph import Expr
+from kane_dynamics.symbolic.program import operations
+from kane_dynamics.symbolic.substitution import substituted
+
+if TYPE_CHECKING:
+    from kane_dynamics.kane.general.equations import Formulation, GeneralEquations
+
+Rows = list[list[Expr]]
+
+
+class Embedding:
+    """Which speeds are dependent, and the equations of the others.
+
+    Parameters
+    ----------
+    equations : GeneralEquations
+        Of all speeds.
+    dependent : sequence of int
+        As many as there are constraints; none of these are auxiliary.
+    """
+
+    def __init__(self, equations: GeneralEquations, dependent: Sequence[int]) -> None:
+        self.equations, self.reading = equations, equations.reading
+        self.graph = self.reading.graph
+        self.dependent = list(dependent)
+        count = len(self.reading.u)
+        self.independent = [k for k in range(count) if k not in self.dependent]
+        self._formal: dict[str, list[Expr]] = {}
+
+    def formal(self, name: str) -> list[Expr]:
+        """The expressions of a program over formal inputs, in the cheapest way."""
+        if name not in self._formal:
+            write: Callable[[Formulation, bool], list[Expr]] = getattr(self, f"_{name}")
+            written = [
+                self._with_dependent(write(way, combined))
+                for way in self.equations.formulations
+                for combined in ((False, True) if self.dependent else (False,))
+            ]
+            self._formal[name] = min(written, key=lambda found: operations(found).total)
+        return self._formal[name]
+
+    # ---------------------------------------------------------------------- what constraints say
+    @cached_property
+    def _follow(self) -> tuple[Rows, list[Expr], list[Expr]]:
+        """A_rs, for auxiliary speeds too; and the constants of u_D and of its rate."""
+        reading, graph = self.reading, self.graph
+        rows = [row for each in reading.constraints for row in each.rows]
+        if not rows:
+            return [], [], []
+        matrix, rest = coefficients(reading, rows)
+        velocities = [row.velocity for row in rows]
+        still = {"aux": [graph.zero] * len(reading.aux)}
+        changing = reading.changing(velocities, "a constraint")
+        bias = substituted(graph, rates(graph, velocities, changing), still)
+        columns = [*self.independent, *range(len(reading.u), len(reading.u) + len(reading.aux))]
+        block = [[row[k] for k in self.dependent] for row in matrix]
+        right = [[*(-row[k] for k in columns), -b, -c] for row, b, c in zip(matrix, rest, bias)]
+        found = solved_columns(graph, block, right, self.numbers(block))
+        split = len(columns)
+        return (
+            [row[:split] for row in found],
+            [row[split] for row in found],
+            [row[split + 1] for row in found],
+        )
+
+    @cached_property
+    def speeds(self) -> list[Expr]:
+        """All speeds, of which the dependent ones follow from the others."""
+        follow, constant, _ = self._follow
+        u = list(self.reading.u)
+        for k, row, c in zip(self.dependent, follow, constant):
+            terms = [a * self.reading.u[i] for a, i in zip(row, self.independent)]
+            u[k] = self.graph.sum(terms) + c
+        return u
+
+    @cached_property
+    def excess(self) -> Expr:
+        """Sum of the squares of A_rs: large where the dependent speeds follow from others badly."""
+        follow = [e for row in self._follow[0] for e in row]
+        return self.graph.sum([e * e for e in follow])
+
+    def _with_dependent(self, outputs: Sequence[Expr]) -> list[Expr]:
+        if not self.dependent:
+            return list(outputs)
+        return substituted(self.graph, outputs, {"u": self.speeds})
+
+    def _particular(self) -> list[Expr]:
+        """Accelerations that constraints ask for while no independent speed changes."""
+        zeros = [self.graph.zero] * len(self.reading.u)
+        for k, c in zip(self.dependent, self._follow[2]):
+            zeros[k] = c
+        return zeros
+
+    def _all_rates(self, own: Sequence[Expr]) -> list[Expr]:
+        """All accelerations, from those of the independent speeds."""
+        found = self._particular()
+        for k, each in zip(self.independent, own):
+            found[k] = each
+        for k, row in zip(self.dependent, self._follow[0]):
+            found[k] = self.graph.sum([a * b for a, b in zip(row, own)]) + found[k]
+        return found
+
+    # --------------------------------------------------------------------------- recombinations
+    def _combined(self, all_rows: Sequence[Expr]) -> list[Expr]:
+        """Of the equations of all speeds, those of independent ones, then of auxiliary ones."""
+        count, follow = len(self.reading.u), self._follow[0]
+        taken = [*self.independent, *range(count, count + len(self.reading.aux))]
+        return [
+            self.graph.sum(
+                [all_rows[k], *(row[j] * all_rows[d] for row, d in zip(follow, self.dependent))]
+            )
+            for j, k in enumerate(taken)
+        ]
+
+    def _resisting(self, way: Formulation) -> list[Expr]:
+        """Terms without accelerations of independent speeds; linear in unknown forces."""
+        if not self.dependent:
+            return self._combined(way.resisting(False))
+        both = substituted(self.graph, way.resisting(True), {"udot": self._particular()})
+        return self._combined(both)
+
+    def _nodes(self, way: Formulation) -> list[Node]:
+        """With recombined partial velocities."""
+        places = {k: j for j, k in enumerate(self.independent)}
+        for j in range(len(self.reading.aux)):
+            places[len(self.reading.u) + j] = len(self.independent) + j
+        return [
+            replace(
+                node,
+                turns=self._recombined(node.turns, places),
+                moves=self._recombined(node.moves, places),
+            )
+            for node in way.nodes
+        ]
+
+    def _recombined(self, columns: Columns, places: dict[int, int]) -> Columns:
+        follow = self._follow[0]
+        found: Columns = {}
+        for k, column in columns.items():
+            pairs = (
+                [(places[k], None)]
+                if k in places
+                else list(enumerate(follow[self.dependent.index(k)]))
+            )
+            for j, factor in pairs:
+                if factor is self.graph.zero:
+                    continue
+                part = column if factor is None else factor * column
+                found[j] = found[j] + part if j in found else part
+        return dict(sorted(found.items()))
+
+    def _mass(self, way: Formulation, combined: bool) -> Rows:
+        """Coefficients of accelerations of independent speeds; rows of auxiliary speeds last."""
+        own, edges = len(self.independent), way.motion(False).edges
+        if combined:
+            nodes = self._nodes(way)
+            rows = mass.mass_rows(self.graph, nodes, edges, own + len(self.reading.aux))
+            return [row[:own] for row in rows]
+        columns = [
+            self._combined([row[k] for k in range(len(way.mass))]) for row in way.mass
+        ]  # M T: a row a speed
+        turned = [self._combined([columns[i][j] for i in range(len(columns))]) for j in range(own)]
+        return [[turned[j][i] for j in range(own)] for i in range(own + len(self.reading.aux))]
+
+    def _solved(self, way: Formulation, combined: bool) -> tuple[list[Expr], list[Expr]]:
+        """Accelerations of independent speeds, and unknown forces."""
+        graph, own = self.graph, len(self.independent)
+        resisting = self._resisting(way)
+        unknown = graph.inputs("unknown", len(self.reading.unknown))
+        if unknown and len(unknown) != len(self.reading.aux):
+            raise ModelError(
+                f"{len(unknown)} unknown forces ({', '.join(map(str, self.reading.unknown))}) "
+                f"stand beside {len(self.reading.aux)} auxiliary speeds, expected as many: give "
+                "the values of others in constants, or name them in inputs"
+            )
+        nothing = self._nothing
+        free = substituted(graph, resisting, nothing)
+        by_force = derivatives(graph, resisting, unknown)
+        for node in (e for row in by_force for e in row):
+            if substituted(graph, [node], nothing)[0] is not node:
+                raise ModelError(
+                    "a load is not linear in the unknown forces "
+                    f"{', '.join(map(str, self.reading.unknown))}"
+                )
+        coupled = any(e is not graph.zero for row in by_force[:own] for e in row)
+        if coupled:
+            rows = [[*a, *b] for a, b in zip(self._mass(way, combined), by_force)]
+            right = [[-each] for each in free]
+            found = [row[0] for row in solved_columns(graph, rows, right, self.numbers(rows))]
+            return found[:own], found[own:]
+        right_side = [-each for each in free[:own]]
+        if combined:
+            edges = way.motion(False).edges
+            udot = forward.accelerations(graph, self._nodes(way), edges, right_side)
+        elif not self.dependent:
+            udot = way.accelerations(right_side)
+        else:
+            rows = self._mass(way, combined)[:own]
+            udot = solved(graph, factorized(graph, rows), right_side)
+        if not unknown:
+            return udot, []
+        inserted = {"udot": self._all_rates(udot), **nothing}
+        left = self._combined(substituted(graph, way.resisting(True), inserted))[own:]
+        rows = by_force[own:]
+        forces = solved_columns(graph, rows, [[-each] for each in left], self.numbers(rows))
+        return udot, [row[0] for row in forces]
+
+    # ------------------------------------------------------------- for the equations of all speeds
+    def couples(self, way: Formulation) -> bool:
+        """Whether unknown forces stand in the equations of speeds, as friction does."""
+        count, by_force = len(self.reading.u), self._by_force(way)
+        return any(e is not self.graph.zero for row in by_force[:count] for e in row)
+
+    def without_unknown(self, way: Formulation, accelerated: bool) -> list[Expr]:
+        """Kane's equations of all speeds, in which unknown forces are replaced."""
+        graph, count = self.graph, len(self.reading.u)
+        whole = way.resisting(accelerated)
+        if not self.reading.unknown:
+            return whole[:count]
+        free = substituted(graph, whole, self._nothing)
+        if not self.couples(way):
+            return free[:count]
+        by_force, own = self._by_force(way), len(self.independent)
+        columns = [self._combined(list(column))[own:] for column in zip(*by_force)]
+        rows = [list(row) for row in zip(*columns)]
+        right = [[-each] for each in self._combined(free)[own:]]
+        forces = solved_columns(graph, rows, right, self.numbers(rows))
+        return [
+            total + graph.sum([a * b for a, (b,) in zip(row, forces)])
+            for total, row in zip(free[:count], by_force)
+        ]
+
+    def _by_force(self, way: Formulation) -> Rows:
+        unknown = self.graph.inputs("unknown", len(self.reading.unknown))
+        return derivatives(self.graph, way.resisting(False), unknown)
+
+    @property
+    def _nothing(self) -> dict[str, list[Expr]]:
+        return {"unknown": [self.graph.zero] * len(self.reading.unknown)}
+
+    def numbers(self, rows: Sequence[Sequence[Expr]]) -> Array:
+        flat = [e for row in rows for e in row]
+        trials = [{**each, "udot": [0.0] * len(self.reading.u)} for each in self.reading.trials]
+        values = np.array(list(evaluations(flat, trials)))
+        return values.reshape(len(values), len(rows), -1)
+
+    # ---------------------------------------------------------------------------------- programs
+    def _rhs(self, way: Formulation, combined: bool) -> list[Expr]:
+        udot, _ = self._solved(way, combined)
+        return [*self.reading.qdot, *self._all_rates(udot)]
+
+    def _forces(self, way: Formulation, combined: bool) -> list[Expr]:
+        return self._solved(way, combined)[1]
+
+    def _mass_matrix(self, way: Formulation, combined: bool) -> list[Expr]:
+        own = len(self.independent)
+        return [element for row in self._mass(way, combined)[:own] for element in row]
+
+    def _bias(self, way: Formulation, combined: bool) -> list[Expr]:
+        free = self._resisting(way)[: len(self.independent)]
+        return substituted(self.graph, free, self._nothing)

@@ -1,0 +1,122 @@
+"""Constraints of mechanisms modelled in SymPy: embedded, held, assembled, and what they exert."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import sympy.physics.mechanics as me
+from mechanisms import Mechanism, four_bar, rolling_disk, sympy_rates, t
+
+import kane_dynamics as kd
+
+MECHANISMS: dict[str, Callable[[], Mechanism]] = {"four bar": four_bar, "disk": rolling_disk}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_rates_under_constraints_are_those_of_kanes_equations(name: str) -> None:
+    mechanism = MECHANISMS[name]()
+    system = mechanism.system(backend="numpy")
+    inputs = [0.4] * len(system.input_names)
+    begin = np.random.default_rng(0).uniform(0.5, 1.0, system.nq + system.dof)
+    q, u = system.assemble(begin[: system.nq], begin[system.nq :])
+    x = np.concatenate([q, u])
+    expected = sympy_rates(mechanism, 0.0, x, inputs)
+    np.testing.assert_allclose(system.rhs(0.0, x, inputs), expected, rtol=1e-10, atol=1e-10)
+    wrong = x.copy()
+    wrong[-1] += 0.3  # a dependent speed, which is computed anew
+    np.testing.assert_allclose(system.rhs(0.0, wrong, inputs), expected, rtol=1e-9, atol=1e-9)
+    M, bias = system.mass_matrix(0.0, x, inputs), system.bias(0.0, x, inputs)
+    own = [system.speed_names.index(each) for each in system.independent_speeds]
+    np.testing.assert_allclose(M @ expected[system.nq :][own] + bias, 0.0, atol=1e-10)
+
+
+def test_constraints_given_by_name_do_what_dependent_speeds_do() -> None:
+    embedded = four_bar().system(backend="numpy")
+    free = four_bar(dependent=False)
+    q = free.kane.q
+    tip = free.bodies[2].masscenter.pos_from(free.bodies[0].masscenter)
+    N, A0, A2 = free.kane._inertial, free.bodies[0].frame, free.bodies[2].frame
+    closing = tip + 0.15 * A0.x + 0.3 * A2.x - 0.7 * N.x
+    rows = [closing & N.x, closing & N.y]
+    system = free.system(backend="numpy", constraints={"loop": rows})
+    assert system.constraint_names == ("loop",)
+    state, speeds = system.assemble([1.0, -0.8, -1.9], [1.0, 0.0, 0.0], fixed=[q[0], "u1"])
+    assert (state[0], speeds[0]) == (1.0, 1.0)
+    x = np.concatenate([state, speeds])
+    np.testing.assert_allclose(
+        system.rhs(0.0, x, [0.3]), embedded.rhs(0.0, x, [0.3]), rtol=1e-9, atol=1e-9
+    )
+    both = np.array([x, x])
+    np.testing.assert_allclose(system.rhs(0.0, both, [0.3])[1], system.rhs(0.0, x, [0.3]))
+
+
+def test_a_loop_stays_closed_and_energy_balances() -> None:
+    system = four_bar().system()
+    q, u = system.assemble([1.0, -0.8, -1.9], [2.0, 0.0, 0.0], fixed=["q1", "u1"])
+    motion = system.simulate(0.2, q, u, inputs=[1.0], step=2e-3)
+    assert motion.completed, motion.message
+    assert motion.checks.relative_energy_error < 1e-6
+    a, b, c = np.cumsum(motion.q, axis=1).T
+    x = 0.3 * np.cos(a) + 0.8 * np.cos(b) + 0.6 * np.cos(c) - 0.7
+    y = 0.3 * np.sin(a) + 0.8 * np.sin(b) + 0.6 * np.sin(c)
+    assert np.abs([x, y]).max() < 1e-9
+
+
+def test_forces_of_constraints_are_those_of_auxiliary_speeds() -> None:
+    x = np.array([0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+    named = rolling_disk().system(backend="numpy")
+    asked = rolling_disk(auxiliary=True).system(backend="numpy")
+    held = named.constraint_forces(0.0, np.concatenate([x, np.zeros(3)]))
+    found = asked.forces(0.0, x)
+    assert list(found) == ["f1", "f2", "f3"]
+    np.testing.assert_allclose([*found.values()], np.ravel([*held.values()]), rtol=1e-10)
+    rates = named.rhs(0.0, np.concatenate([x, np.zeros(3)]))
+    np.testing.assert_allclose(asked.rhs(0.0, x), rates[:6], rtol=1e-10)
+
+
+def sled(friction: float = 0.0, named: dict[str, object] | None = None) -> kd.System:
+    """A particle that slides on a plane, pressed on it by a force that is asked for."""
+    q, u, ua, N_c = me.dynamicsymbols("q u ua N_c")
+    N, origin = me.ReferenceFrame("N"), me.Point("origin")
+    origin.set_vel(N, 0)
+    P = origin.locatenew("P", q * N.x)
+    P.set_vel(N, u * N.x + ua * N.y)
+    kane = me.KanesMethod(N, [q], [u], [q.diff(t) - u], u_auxiliary=[ua])
+    loads = [(P, -2.0 * 9.81 * N.y), (P, N_c * N.y - friction * N_c * N.x + u * u * N.y)]
+    return kd.System(kane, [me.Particle("P", P, 2.0)], loads, {}, constraints=named)
+
+
+def test_friction_by_an_unknown_normal_force_slows_a_sled() -> None:
+    system = sled(0.3)
+    normal = 2.0 * 9.81 - 0.5**2
+    assert system.forces(0.0, [0.0, 0.5])["N_c"] == pytest.approx(normal)
+    assert system.rhs(0.0, [0.0, 0.5])[1] == pytest.approx(-0.3 * normal / 2.0)
+    motion = system.simulate(0.05, [0.0], [0.5])
+    assert motion.u[-1, 0] < 0.36
+
+
+def test_the_constraint_that_cannot_close_is_named() -> None:
+    system = four_bar().system(backend="numpy")
+    with pytest.raises(kd.ArgumentError, match=r"constraint 'configuration .' cannot be assembled"):
+        system.assemble([1.0, 0.0, 0.0], fixed=["q1", "q2", "q3"])
+    with pytest.raises(kd.ArgumentError, match="q0 violates constraint 'configuration 2'"):
+        system.simulate(0.1, [1.0, 0.0, 0.0], np.zeros(3), inputs=[0.0])
+
+
+def test_constraints_that_make_no_sense_are_named() -> None:
+    u = me.dynamicsymbols("u")
+    with pytest.raises(kd.ModelError, match="constraint 'odd' is not linear in the speed u"):
+        sled(named={"odd": u**2 - 1})
+    with pytest.raises(kd.ModelError, match="leave no freedom to 1 speeds"):
+        sled(named={"still": u})
+
+
+def test_redundant_constraints_are_found_and_named() -> None:
+    mechanism = four_bar(dependent=False)
+    u = mechanism.kane.u
+    rows = {"first": u[0] - 2 * u[1], "second": 1e6 * (2 * u[1] - u[0])}
+    system = mechanism.system(backend="numpy", constraints=rows)
+    assert system.redundant == ("second",)
+    assert system.constraint_names == ("first",)
