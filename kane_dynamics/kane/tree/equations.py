@@ -24,6 +24,7 @@ from kane_dynamics.kane.tree import (
     speeds,
 )
 from kane_dynamics.kane.tree.derivatives import Derivatives
+from kane_dynamics.kane.tree.driven import Driven
 from kane_dynamics.kane.tree.frames import FramedBody, framed
 from kane_dynamics.kane.tree.joints import coordinate_rates
 from kane_dynamics.kane.tree.late import Parameters, with_late_numbers
@@ -144,8 +145,11 @@ class TreeEquations(Equations):
         return [element for row in rows for element in row]
 
     def forward_dynamics(self, given: Given) -> list[Expr]:
+        return forward.forward_dynamics(self._driven(given))
+
+    def _driven(self, given: Given) -> Driven:
         drag = self._with_friction([given.graph.zero] * self.tree.nu, given)
-        return forward.forward_dynamics(
+        return Driven(
             given.graph,
             self.tree,
             self._settled(self.grouped, given),
@@ -171,20 +175,8 @@ class TreeEquations(Equations):
         return _flat(found)
 
     def forward_dynamics_derivatives(self, given: Given) -> list[Expr]:
-        drag = self._with_friction([given.graph.zero] * self.tree.nu, given)
-        found = forward_derivatives.forward_dynamics_derivatives(
-            given.graph,
-            self.tree,
-            self._settled(self.grouped, given),
-            self._settled(self.balanced, given),
-            self.gravity_vector,
-            given["q"],
-            given["u"],
-            [torque - each for torque, each in zip(given["tau"], drag)],
-            self._damping,
-            self.late.trials() if self.parameters else [[]],
-        )
-        return _flat(found)
+        driven = self._driven(given)
+        return _flat(forward_derivatives.forward_dynamics_derivatives(driven, self._damping))
 
     def energy(self, given: Given) -> list[Expr]:
         q, u = given["q"], given["u"]

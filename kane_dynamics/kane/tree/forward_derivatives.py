@@ -11,44 +11,25 @@ from collections.abc import Sequence
 
 from kane_dynamics.kane.tree import factorization
 from kane_dynamics.kane.tree.derivatives import Derivatives, inverse_dynamics_derivatives
+from kane_dynamics.kane.tree.driven import Driven
 from kane_dynamics.kane.tree.factorization import Eliminated
-from kane_dynamics.kane.tree.frames import FramedBody
-from kane_dynamics.kane.tree.mass import mass_matrix
-from kane_dynamics.kane.tree.singular import doubtful_pivots
-from kane_dynamics.kane.tree.steady import steady
-from kane_dynamics.robot.tree import Tree
 from kane_dynamics.symbolic.graph import Expr, Graph
 
 
-def forward_dynamics_derivatives(
-    graph: Graph,
-    tree: Tree,
-    grouped: Sequence[FramedBody],
-    balanced: Sequence[FramedBody],
-    gravity: Sequence[float],
-    q: Sequence[Expr],
-    u: Sequence[Expr],
-    tau: Sequence[Expr],
-    damping: Sequence[float],
-    trials: Sequence[Sequence[float]] = ((),),
-) -> Derivatives:
+def forward_dynamics_derivatives(driven: Driven, damping: Sequence[float]) -> Derivatives:
     """Derivatives of udot by q, u and tau, the last in place of those by udot.
 
     Parameters
     ----------
-    grouped, balanced, tau, trials
-        As in `kane_dynamics.kane.tree.forward.forward_dynamics`.
+    driven : Driven
     damping : sequence of float
         Viscous friction felt by each speed, per unit of it.
     """
-    start = steady(graph, balanced, gravity, q, u)
-    M = mass_matrix(graph, grouped, q, len(u))
-    pivots = factorization.pivots(start, M)
-    felt = [M[r][r] for r in range(len(u))]
-    doubtful = doubtful_pivots(tree, start.order, pivots, felt, trials)
-    mass = factorization.eliminated(start, M, doubtful)
-    udot = factorization.accelerations(start, mass, tau)
-    torques = inverse_dynamics_derivatives(graph, grouped, gravity, q, u, udot)
+    graph, mass = driven.graph, driven.eliminated
+    udot = factorization.accelerations(driven.steady, mass, driven.tau)
+    torques = inverse_dynamics_derivatives(
+        graph, driven.grouped, driven.gravity, driven.q, driven.u, udot
+    )
     for r, each in enumerate(damping):
         torques.by_u[r][r] = torques.by_u[r][r] + each
     return Derivatives(
