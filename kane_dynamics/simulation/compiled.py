@@ -22,7 +22,7 @@ from kane_dynamics.simulation.inputs import AskedTorque
 from kane_dynamics.simulation.problem import Problem
 from kane_dynamics.simulation.recording import COLUMNS, Outcome, Recording
 from kane_dynamics.simulation.status import Ended, InputFault, Status
-from kane_dynamics.simulation.watch import TURN, Watch
+from kane_dynamics.simulation.watch import PERIOD, Watch
 
 INTEGER, REAL, POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 
@@ -139,7 +139,7 @@ class CompiledSteps:
             begin, before = time.perf_counter(), self._run.steps_done
             status = self._advance(steps)
             rate = (self._run.steps_done - before) / max(time.perf_counter() - begin, 1e-6)
-            steps = max(1, min(4 * steps, int(rate * TURN)))
+            steps = max(1, min(4 * steps, int(rate * PERIOD)))
             if status == Status.RUNNING and self._watch.due() and self._watch.stops(*self._shown()):
                 status = Status.CANCELLED
         recording, run = self._recording, self._run

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from kane_dynamics.errors import KaneDynamicsError
 from kane_dynamics.python_process import PythonProcess
 from kane_dynamics.simulation.motion import Motion
-from kane_dynamics.simulation.watch import TURN, Cancel, Progress
+from kane_dynamics.simulation.watch import PERIOD, Cancel, Progress
 
 ENOUGH = None
 """What is sent to a simulation that is no longer wanted."""
@@ -74,7 +74,7 @@ def _answer(
         if wanted and cancel():
             connection.send(ENOUGH)
             wanted = False
-        if not connection.poll(TURN):
+        if not connection.poll(PERIOD):
             continue
         said: Progress | Motion | Exception = connection.recv()
         if not isinstance(said, Progress):

@@ -10,7 +10,7 @@ from typing import NamedTuple, TextIO
 from kane_dynamics.arrays import Array
 from kane_dynamics.errors import ArgumentError
 
-TURN = 0.02
+PERIOD = 0.02
 """Seconds between two looks."""
 
 BAR_AFTER = 0.5
@@ -38,7 +38,7 @@ Cancel = Callable[[], bool]
 
 
 class Watch:
-    """Looks at a simulation every `TURN` seconds.
+    """Looks at a simulation every `PERIOD` seconds.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Watch:
 
     def due(self) -> bool:
         """Whether it is time for a look."""
-        return time.monotonic() - self._last >= TURN
+        return time.monotonic() - self._last >= PERIOD
 
     def stops(self, t: float, q: Array, u: Array, tau: Array) -> bool:
         """Look at the latest state; whether to stop."""
@@ -79,9 +79,9 @@ class Watch:
         return self._cancel is not None and bool(self._cancel())
 
     def cancelled(self) -> bool:
-        """Whether to stop, asked every `TURN` seconds where there is nothing new to look at."""
+        """Whether to stop, asked every `PERIOD` seconds where there is nothing new to look at."""
         now = time.monotonic()
-        if self._cancel is None or now - max(self._last, self._asked) < TURN:
+        if self._cancel is None or now - max(self._last, self._asked) < PERIOD:
             return False
         self._asked = now
         return bool(self._cancel())
