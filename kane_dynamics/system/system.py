@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,38 +11,25 @@ from numpy.typing import ArrayLike
 
 from kane_dynamics.arrays import Array, real_array
 from kane_dynamics.codegen import Backend, CacheChoice
-from kane_dynamics.codegen.arguments import prepare
-from kane_dynamics.codegen.functions import Functions
-from kane_dynamics.errors import ArgumentError, SingularError
-from kane_dynamics.kane.general.equations import GeneralEquations, symbol_name
+from kane_dynamics.errors import ArgumentError
+from kane_dynamics.kane.general.equations import symbol_name
 from kane_dynamics.kane.general.model import Model, model_of_kane, model_of_system
-from kane_dynamics.kane.general.partial import PartialVelocities, partial_velocities
-from kane_dynamics.kane.general.reading import Reading
 from kane_dynamics.kane.general.speeds import body_by_body
 from kane_dynamics.kane.linearize import Linearization
 from kane_dynamics.kane.speeds import ReducedSpeeds
 from kane_dynamics.names import unknown_name
-from kane_dynamics.quantities import Energy, Momentum
-from kane_dynamics.simulation.holding import Holding, Said
+from kane_dynamics.simulation.holding import Holding
 from kane_dynamics.simulation.rates import evaluated
-from kane_dynamics.symbolic.program import Input, Operations, Signature
-from kane_dynamics.symbolic.sympy import sympy_equations
 from kane_dynamics.system.analysis import (
     balanced,
-    dependent_rows,
-    linear_terms,
     linearization,
-    momentum_terms,
-    static_terms,
 )
 from kane_dynamics.system.arguments import (
-    Constants,
     checked_constants,
     checked_symbols,
     refuse_doubles,
 )
-from kane_dynamics.system.held import SystemConstraints
-from kane_dynamics.system.programs import Programs
+from kane_dynamics.system.functions import StateFunctions, one_state
 
 if TYPE_CHECKING:
     from kane_dynamics.simulation.fed import Fed
@@ -51,11 +37,8 @@ if TYPE_CHECKING:
     from kane_dynamics.simulation.request import Method
     from kane_dynamics.simulation.watch import Cancel, ProgressChoice
 
-FAR = 1e12
-"""Square of what dependent speeds may exceed the others by, before others are chosen."""
 
-
-class System:
+class System(StateFunctions):
     """Equations of motion of a mechanism modelled in `sympy.physics.mechanics`.
 
     The state is x = (q, u): all coordinates in the order of the model, then all speeds,
@@ -133,134 +116,12 @@ class System:
         q, u = ", ".join(self.coordinate_names), ", ".join(self.speed_names)
         return f"<System: coordinates {q}; speeds {u}>"
 
-    def _formal_programs(self) -> dict[str, Any]:
-        equations, n = self._equations, len(self.speed_names)
-        embedding = equations.embedding
-        p, m = len(embedding.independent), len(self._reading.unknown)
-        found: dict[str, Any] = {
-            name: (shape, partial(embedding.formal, name))
-            for name, shape in {
-                "rhs": (self.nq + n,),
-                "mass_matrix": (p, p),
-                "bias": (p,),
-                "forces": (m,),
-            }.items()
-        }
-        states = self.nq + p
-        rows = states + len(dependent_rows(equations))
-        errors = sum(row.error is not None for e in self._reading.constraints for row in e.rows)
-        more: dict[str, tuple[tuple[int, ...], Any]] = {
-            "linear_terms": ((rows, states + len(self._reading.fed)), linear_terms),
-            "static_terms": ((p + errors, self.nq + 1), static_terms),
-            "momentum": ((6,), momentum_terms),
-        }
-        found.update({key: (size, partial(make, equations)) for key, (size, make) in more.items()})
-        found["rhs_checked"] = (self.nq + n + 1,), self._checked_rhs
-        found["energy"] = (2,), partial(equations.formal, "energy")
-        found["speeds"] = (n,), lambda: embedding.speeds
-        return found
-
     def _with_model(self, model: Model) -> System:
         """The same with another reading of the model."""
         other = object.__new__(System)
         other._model, other._potential = model, self._potential
         other._form(dict(self._constants), self._late, self._fed, self._functions)
         return other
-
-    def _form(
-        self, values: dict[Any, float], late: Any, fed: Any, like: Functions | None, **options: Any
-    ) -> None:
-        """Read the model; nothing is compiled before it is needed."""
-        if like is not None:
-            options = {"backend": like.backend, "cache": like.cache}
-        self._late, self._fed = late, fed
-        self._constants = Constants(values, late)
-        folded = {key: value for key, value in values.items() if key not in late}
-        self._reading = Reading(self._model, folded, late, fed)
-        self._equations = GeneralEquations("system", self._reading, self._potential)
-        self._functions = Functions(self._equations, **options)
-        self._held = SystemConstraints(self._functions)
-        self._programs = Programs(self._functions, self._formal_programs())
-        self.input_names = tuple(map(symbol_name, fed))
-
-    def _checked_rhs(self) -> list[Any]:
-        """How far dependent speeds exceed the others, and the right-hand side."""
-        embedding = self._equations.embedding
-        return [embedding.excess, *embedding.formal("rhs")]
-
-    # ------------------------------------------------------------------------------ what it is
-    @property
-    def coordinate_names(self) -> tuple[str, ...]:
-        """A name for every entry of q."""
-        return self._equations.coordinate_names
-
-    @property
-    def speed_names(self) -> tuple[str, ...]:
-        """A name for every entry of u."""
-        return self._equations.speed_names
-
-    @property
-    def nq(self) -> int:
-        """Number of coordinates."""
-        return len(self.coordinate_names)
-
-    @property
-    def dof(self) -> int:
-        """Number of speeds, dependent ones included."""
-        return len(self.speed_names)
-
-    @property
-    def constants(self) -> Constants:
-        """Constants by their symbols."""
-        return self._constants
-
-    @property
-    def parameters(self) -> tuple[Array, ...]:
-        """Adjustable constants, as programs take them after their own inputs."""
-        return (self._constants.array,) if len(self._constants.array) else ()
-
-    # ------------------------------------------------------------------------------- functions
-    def rhs(self, t: ArrayLike, x: ArrayLike, inputs: ArrayLike = ()) -> Array:
-        """Rates of all coordinates and speeds, (nq + dof,) or (N, nq + dof).
-
-        Parameters
-        ----------
-        t : float or array (N,)
-        x : array (nq + dof,) or (N, nq + dof)
-            Coordinates, then speeds.
-        inputs : array (m,) or (N, m)
-        """
-        if not self._held:
-            return self._call("rhs", t, x, inputs)
-        try:
-            found = self._call("rhs_checked", t, x, inputs)
-        except SingularError:
-            return self._recombined(t, x, inputs)
-        if not (found[..., 0] < FAR).all():
-            return self._recombined(t, x, inputs)
-        return found[..., 1:]
-
-    def mass_matrix(self, t: ArrayLike, x: ArrayLike, inputs: ArrayLike = ()) -> Array:
-        """M of M u̇ + bias = 0 for the independent speeds, (p, p) or (N, p, p)."""
-        return self._call("mass_matrix", t, x, inputs)
-
-    def bias(self, t: ArrayLike, x: ArrayLike, inputs: ArrayLike = ()) -> Array:
-        """All terms of the dynamical equations without u̇, loads included, (p,) or (N, p)."""
-        return self._call("bias", t, x, inputs)
-
-    def energy(self, t: ArrayLike, x: ArrayLike, inputs: ArrayLike = ()) -> Energy:
-        """Kinetic energy, and the potential energy that was given."""
-        both = self._call("energy", t, x, inputs)
-        return Energy(both[..., 0][()], both[..., 1][()])
-
-    def momentum(self, t: ArrayLike, x: ArrayLike, inputs: ArrayLike = ()) -> Momentum:
-        """Linear momentum, and angular momentum about a fixed point, in the inertial frame.
-
-        The point is one of the model whose velocity is stated as zero, the nearest to the first
-        body.
-        """
-        both = self._call("momentum", t, x, inputs)
-        return Momentum(both[..., :3], both[..., 3:])
 
     def linearize(
         self, t: ArrayLike | Motion, x: ArrayLike | None = None, inputs: ArrayLike = ()
@@ -363,29 +224,6 @@ class System:
         counts = [body_by_body(each._reading) for each in (self, self.with_speeds(found))]
         return ReducedSpeeds(names, T, vanished, *counts)
 
-    def forces(self, t: ArrayLike, x: ArrayLike, inputs: ArrayLike = ()) -> dict[str, Any]:
-        """The unknown forces in the loads, by name: numbers, or arrays (N,) for a batch.
-
-        They are those that auxiliary speeds bring into evidence.
-        """
-        names = [symbol_name(each) for each in self._reading.unknown]
-        if not names:
-            return {}
-        found = self._call("forces", t, x, inputs)
-        return {name: found[..., k][()] for k, name in enumerate(names)}
-
-    def constraint_forces(
-        self, t: ArrayLike, x: ArrayLike, inputs: ArrayLike = ()
-    ) -> dict[str, Array]:
-        """What each constraint exerts along its rows, by name: (rows,) or (N, rows) each.
-
-        The generalized forces of a constraint are its coefficients of the speeds times these.
-        Where constraints are redundant, those of least norm.
-        """
-        M, bias, said = self._unconstrained(t, x, inputs)
-        udot = self._held.accelerations(M, bias, said)
-        return self._held.forces(M, bias, udot, said)
-
     def assemble(
         self,
         q: ArrayLike,
@@ -427,26 +265,6 @@ class System:
         M = evaluated(self._functions, "mass_matrix", **given)
         free = [k for k, name in enumerate(self.speed_names) if name not in names]
         return given["q"], self._held.moved(given, np.diagonal(M), free)
-
-    @property
-    def redundant(self) -> tuple[str, ...]:
-        """Names of constraints, rows of which follow from others and have been left out."""
-        return tuple(self._reading.redundant)
-
-    @property
-    def constraint_names(self) -> tuple[str, ...]:
-        """Names of the constraints: those of the model are numbered."""
-        return self._held.rows.names
-
-    @property
-    def independent_speeds(self) -> tuple[str, ...]:
-        """Names of the speeds from which the compiled equations find all others."""
-        names, chosen = self.speed_names, self._equations.embedding.independent
-        return tuple(names[k] for k in chosen)
-
-    def partial_velocities(self) -> PartialVelocities:
-        """The vector that belongs to each speed, for every point and frame that matters."""
-        return partial_velocities(self._reading.model)
 
     def simulate(
         self,
@@ -507,50 +325,6 @@ class System:
         fed = fed_at(source, motion.t, motion.q, motion.u)
         return replace(motion, _parameters=(*late[:-1], fed))
 
-    # ----------------------------------------------------------------- equations to be looked at
-    def operations(self, name: str) -> Operations:
-        """Exact count of arithmetic operations of a function."""
-        return self._programs.program(name).operations
-
-    def source(self, name: str, language: str = "c") -> str:
-        """Equations as ``"c"``, ``"python"`` or ``"latex"``."""
-        return self._programs.source(name, language)
-
-    def equations(self, name: str) -> tuple[list[tuple[Any, Any]], list[Any]]:
-        """Equations as SymPy expressions, in the form of `sympy.cse`."""
-        return sympy_equations(self._programs.program(name))
-
-    # ------------------------------------------------------------------------ what these need
-    def _given(self, name: str, t: ArrayLike, x: ArrayLike, inputs: ArrayLike) -> dict[str, Array]:
-        """A state as inputs of programs of the contract."""
-        state = real_array(f"{name}: x", x)
-        if state.shape[-1:] != (self.nq + self.dof,):
-            raise ArgumentError(
-                f"{name}: x must have shape ({self.nq + self.dof},) or (N, {self.nq + self.dof}), "
-                f"got {state.shape}"
-            )
-        given = {"t": _times(name, t), "q": state[..., : self.nq], "u": state[..., self.nq :]}
-        given["constants"] = self._constants.array
-        given["inputs"] = real_array(f"{name}: inputs", inputs)
-        return given
-
-    def _unconstrained(
-        self, t: ArrayLike, x: ArrayLike, inputs: ArrayLike
-    ) -> tuple[Array, Array, Said]:
-        """Mass matrix and bias of all speeds, and what constraints say, for as many states each."""
-        given = self._given("rhs", t, x, inputs)
-        M = evaluated(self._functions, "mass_matrix", **given)
-        bias, said = evaluated(self._functions, "bias", **given), self._held.said(given)
-        rows = (said.A, 2), (said.bias, 1), (said.errors, 1)
-        M, bias, A, b, errors = _together((M, 2), (bias, 1), *rows)
-        return M, bias, Said(A, b, errors, said.names, said.positions)
-
-    def _recombined(self, t: ArrayLike, x: ArrayLike, inputs: ArrayLike) -> Array:
-        """The right-hand side where the compiled choice of independent speeds is singular."""
-        M, bias, said = self._unconstrained(t, x, inputs)
-        qdot = evaluated(self._functions, "coordinate_rates", **self._given("rhs", t, x, inputs))
-        return np.concatenate([qdot, self._held.accelerations(M, bias, said)], axis=-1)
-
     def _holding(self, q: Array, u: Array, inputs: Any) -> Holding:
         if self._held.rows.inputs("q") and self._equations.timed:
             names = {each.name for each in self._held.rows.inputs("q")}
@@ -561,17 +335,6 @@ class System:
         given = self._given("simulate", 0.0, np.concatenate([q, u]), inputs)
         M = evaluated(self._functions, "mass_matrix", **given)
         return self._held.holding(given, np.diagonal(M))
-
-    def _call(self, name: str, t: ArrayLike, x: ArrayLike, inputs: ArrayLike) -> Array:
-        given: list[Any] = []
-        if self._equations.timed:
-            given.append(_times(name, t))
-        given += [x, *self.parameters]
-        if self.input_names:
-            given.append(inputs)
-        elif np.size(inputs):
-            raise ArgumentError(f"{name}: inputs are given, but the system has none")
-        return self._programs.function(name)(*given)
 
 
 def _from_matrix(found: ReducedSpeeds, speeds: Sequence[Any]) -> dict[Any, Any]:
@@ -584,27 +347,6 @@ def _from_matrix(found: ReducedSpeeds, speeds: Sequence[Any]) -> dict[Any, Any]:
         )
         for name, row in zip(found.names, found.T)
     }
-
-
-def _together(*arrays: tuple[Array, int]) -> list[Array]:
-    """Arrays for as many states each, given how many axes of each belong to one state."""
-    states = np.broadcast_shapes(*(a.shape[: a.ndim - own] for a, own in arrays))
-    return [np.broadcast_to(a, (*states, *a.shape[a.ndim - own :])) for a, own in arrays]
-
-
-def one_state(function: str, name: str, value: ArrayLike, size: int) -> Array:
-    """An argument (size,), checked as compiled functions do."""
-    (array,) = prepare(Signature(function, (Input(name, size),), ()), [value], {})
-    if array.ndim != 1:
-        raise ArgumentError(f"{function}: {name} must have shape ({size},), got {array.shape}")
-    return array
-
-
-def _times(name: str, t: ArrayLike) -> Array:
-    array = real_array(f"{name}: t", t)
-    if array.ndim > 1:
-        raise ArgumentError(f"{name}: t must be a number or have shape (N,), got {array.shape}")
-    return array[..., None]
 
 
 def _model(kane: Any, bodies: Any, loads: Any, constraints: Any) -> Model:

@@ -159,17 +159,38 @@ class Reading:
         """
         found: list[Node] = []
         for body in self.model.bodies:
-            found.append(self._body(body, inertial))
+            if self._moves(body):  # of what stands still nothing need be known
+                found.append(self._body(body, inertial))
         for where, what in self.model.loads:
             self._load(found, where, what, inertial)
         return [self._with_columns(node) for node in found]
+
+    def _is_still(self, where: Any) -> bool:
+        """Whether a load acts on what never moves."""
+        from sympy.physics.mechanics import Point, ReferenceFrame
+
+        inertial, kinematics = self.kinematics.inertial, self.kinematics
+        moved: Sequence[Expr] = [self.graph.one]
+        if isinstance(where, Point):
+            moved = kinematics.velocity(where, inertial)
+        elif isinstance(where, ReferenceFrame):
+            moved = kinematics.angular_velocity(where, kinematics.oriented(where))
+        return all(each is self.graph.zero for each in moved)
+
+    def _moves(self, body: Any) -> bool:
+        if not hasattr(body, "mass") or not hasattr(body, "masscenter"):
+            raise ArgumentError(f"bodies has {body!r}, expected RigidBody or Particle")
+        inertial, kinematics = self.kinematics.inertial, self.kinematics
+        velocity = list(kinematics.velocity(body.masscenter, inertial))
+        frame = getattr(body, "frame", None)
+        if frame is not None and frame != inertial:
+            velocity += kinematics.angular_velocity(frame, kinematics.oriented(frame))
+        return any(each is not self.graph.zero for each in velocity)
 
     def _body(self, body: Any, inertial: bool) -> Node:
         from sympy.physics.mechanics import Particle
 
         kinematics, name = self.kinematics, str(body.name)
-        if not hasattr(body, "mass") or not hasattr(body, "masscenter"):
-            raise ArgumentError(f"bodies has {body!r}, expected RigidBody or Particle")
         mass = self.convert(body.mass, f"the mass of {name}")
         if isinstance(body, Particle) or getattr(body, "frame", None) is None:
             return self._point(name, body.masscenter, inertial, mass=mass)
@@ -227,6 +248,8 @@ class Reading:
         text = f"the load at {getattr(where, 'name', where)}"
         if not hasattr(what, "args") and what != 0:
             raise ArgumentError(f"{text} is {what!r}, expected a vector")
+        if self._is_still(where):
+            return
         if isinstance(where, Point):
             place = next((k for k, node in enumerate(nodes) if node.point == where), -1)
             if place < 0:
