@@ -295,6 +295,24 @@ def test_batches_are_the_states_one_by_one(four_bar) -> None:
     assert four_bar.mass_matrix(q).shape == (3, 1, 1)
 
 
+@pytest.mark.parametrize("twice", [False, True])
+def test_one_state_in_compiled_code_is_a_state_of_a_batch(twice: bool) -> None:
+    """Rows of a planar loop are redundant, those of two that say the same even more."""
+    again = [kd.Loop("again", *(FOUR_BAR_LOOP.link2, FOUR_BAR_LOOP.link1), at1=(ROCKER, 0, 0),
+                     at2=(COUPLER, 0, 0))]  # fmt: skip
+    loops = [FOUR_BAR_LOOP, *(again if twice else [])]
+    linkage = kd.load(FOUR_BAR, constraints=loops, gravity=DOWN)
+    random = np.random.default_rng(6)
+    q = linkage.assemble([1.0, -0.5, 1.5])
+    for _ in range(20):
+        u = linkage.admissible_speeds(q, random.normal(size=3))
+        tau = random.normal(size=3)
+        assert linkage._constraints.accelerations(q, u, tau) is not None
+        one, batch = (linkage.forward_dynamics(a, u, tau) for a in (q, q[None]))
+        np.testing.assert_allclose(one, batch[0], rtol=1e-10, atol=1e-10)
+        assert linkage._constraints.accelerations(q, random.normal(size=3), [1, 2, 3]) is None
+
+
 def test_what_is_switched_off_does_not_hold() -> None:
     free = kd.load(FOUR_BAR, cache=False)
     linkage = kd.load(FOUR_BAR, constraints=[FOUR_BAR_LOOP, kd.Lock("brake", "a", active=False)])

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from kane_dynamics.arrays import Array
 from kane_dynamics.codegen.functions import Function, Functions
-from kane_dynamics.errors import ArgumentError
+from kane_dynamics.constrained.one_state import OneState
+from kane_dynamics.errors import ArgumentError, CompileError
 from kane_dynamics.kane.constraints import Constraints
 from kane_dynamics.names import unknown_name
 
@@ -70,6 +71,7 @@ class ActiveConstraints:
     ) -> None:
         self._functions, self.definitions = functions, constraints
         self.active, self.begun = dict(active), dict(begun or {})
+        self._compiled: tuple[list[int], OneState | None] | None = None
         self._made: dict[str, tuple[list[str], Function]] = {}
 
     @property
@@ -115,13 +117,34 @@ class ActiveConstraints:
         names = tuple(self._owners[k] for k in chosen)
         return Rows(own[..., :-2], own[..., -2], own[..., -1], names, self._are_positions[chosen])
 
+    def accelerations(self, q: ArrayLike, u: ArrayLike, tau: ArrayLike) -> Array | None:
+        """Those of one state, in compiled code; None where that cannot be, or is in doubt."""
+        if self._compiled is None or self._compiled[0] is not self._chosen:
+            self._compiled = self._chosen, self._one_state()
+        compiled = self._compiled[1]
+        if compiled is None or np.ndim(q) != 1:
+            return None
+        return compiled.accelerations(q, u, tau, self._anchors(q, self.begun))
+
+    def _one_state(self) -> OneState | None:
+        try:
+            return OneState(self._functions, self.definitions, self._chosen)
+        except CompileError:
+            return None
+
     def anchors(self, q: ArrayLike) -> Array:
         """What constraints keep that begin at q, or have begun elsewhere."""
         return self._anchors(q, self.begun)
 
     @property
-    def _chosen(self) -> list[int]:
-        return [k for k, name in enumerate(self._owners) if self.active[name]]
+    def active(self) -> dict[str, bool]:
+        """Whether each holds."""
+        return self._active
+
+    @active.setter
+    def active(self, active: dict[str, bool]) -> None:
+        self._active = active
+        self._chosen = [k for k, name in enumerate(self._owners) if active[name]]
 
     @cached_property
     def _owners(self) -> list[str]:

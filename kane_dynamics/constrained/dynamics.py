@@ -171,6 +171,10 @@ class ConstrainedDynamics(Dynamics):
         ArgumentError
             If constraints contradict each other; the message names one.
         """
+        if wrenches is None:
+            found = self._constraints.accelerations(q, u, tau)
+            if found is not None:
+                return found
         return self._moved(q, u, tau, wrenches)[0]
 
     def constraint_forces(
