@@ -45,6 +45,8 @@ def read_constraints(path: str | os.PathLike[str]) -> tuple[Constraint, ...]:
         return _Reader(os.fspath(path), loader).constraints(root)
     except yaml.YAMLError as error:
         raise _malformed(path, error) from error
+    except RecursionError:
+        raise ModelError(f"{os.fspath(path)}: lists or mappings are nested too deeply") from None
     finally:
         loader.dispose()
 
@@ -108,7 +110,12 @@ class _Reader:
         return found
 
     def _value(self, node: Any) -> Any:
-        return self._loader.construct_object(node, deep=True)
+        try:
+            return self._loader.construct_object(node, deep=True)
+        except (ValueError, AttributeError, TypeError, LookupError, OverflowError) as error:
+            kind = node.tag.rpartition(":")[2]  # which PyYAML takes for granted once it is said
+            said = f"expected a value of the kind {kind!r}, as YAML writes it"
+            raise self._error(node, said) from error
 
     def _error(self, node: Any, said: str) -> ModelError:
         return ModelError(f"{self._path}:{node.start_mark.line + 1}: {said}")

@@ -21,19 +21,17 @@ import numpy as np
 import rclpy
 from rclpy.context import Context
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from std_msgs.msg import String
-
-HERE = Path(__file__).parents[1]
-sys.path[:0] = [str(HERE), str(HERE.parents[1]), str(HERE.parent)]
-
 from robot_graph import NodeProcess, panda
 from ros_domain import own_domain
+from std_msgs.msg import String
 
 import kane_dynamics as kd
 from soak.account import draw, figures
 from soak.driver import HEAVIER, Driver
 from soak.nemesis import SWAP, Orders
 
+HERE = Path(__file__).parents[1]
+PATHS = [str(HERE), str(HERE.parents[1]), str(HERE.parent)]
 Q = [0.3, -0.5, 0.2, -1.8, 0.4, 1.6, 0.7]
 PATIENCE = 120.0  # s
 PRIORITY = 50  # of the driver, which should not be what is measured
@@ -58,7 +56,7 @@ def disturbed(orders: Orders, place: Path) -> Iterator[subprocess.Popen[bytes]]:
             [sys.executable, "-m", "soak.nemesis", str(file)],
             stdout=subprocess.PIPE,
             stderr=log,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path[:3])},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(PATHS)},
         )
     try:
         assert process.stdout is not None
@@ -95,9 +93,7 @@ def soak(hours: float, place: Path) -> list[str]:
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     driver_node.create_publisher(String, "/robot_description", latched).publish(String(data=urdf))
     os.environ["TMPDIR"] = str(folders["temporary"])
-    node = NodeProcess(
-        place / "node", {"joints": joints, "cache_dir": str(folders["cache"])}, ()
-    )
+    node = NodeProcess(place / "node", {"joints": joints, "cache_dir": str(folders["cache"])}, ())
     del os.environ["TMPDIR"]
     wrong: list[str] = []
 
@@ -128,7 +124,9 @@ def soak(hours: float, place: Path) -> list[str]:
             wrong.append(f"the node ended with status {node.process.returncode}")
         driver_node.destroy_node()
         rclpy.shutdown(context=context)
-    wrong += [f"the log says {word}" for word in ("Traceback", "internal error") if word in node.log]
+    wrong += [
+        f"the log says {word}" for word in ("Traceback", "internal error") if word in node.log
+    ]
     wrong += [f"{each} is left" for each in sorted(folders["temporary"].iterdir())]
     return wrong
 

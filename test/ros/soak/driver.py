@@ -83,7 +83,7 @@ class Driver:
         gc.enable()
 
     def _write(self, file: IO[str], seconds: float) -> None:
-        """The window before the last, whose answers have come by now, and make room for the next."""
+        """The window before the last, whose answers have come by now; room for the next."""
         half = slice(0, WINDOW) if (self._number // WINDOW) % 2 == 0 else slice(WINDOW, None)
         back = self._late[half]
         answered = back[back >= 0] * 1e-6
@@ -126,7 +126,7 @@ class Driver:
     def _heard(self, data: bytes, now: int) -> None:
         number = int.from_bytes(data[_STAMP], "little") - 1
         self._check(data)
-        if 0 <= number and self._number - WINDOW < number < self._number:
+        if number >= 0 and self._number - WINDOW < number < self._number:
             place = number % len(self._sent)
             self._late[place] = now - self._sent[place]
 

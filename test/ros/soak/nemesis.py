@@ -1,6 +1,6 @@
 """What disturbs the node of a soak, and writes down what that holds: a process of its own.
 
-    python -m soak.nemesis SETTINGS     which are JSON, as `Orders`
+python -m soak.nemesis SETTINGS     which are JSON, as `Orders`
 """
 
 from __future__ import annotations
@@ -103,8 +103,7 @@ class Nemesis:
         parent, began = os.getppid(), time.monotonic()
         shift = {"bad description": 0.5 * SWAP, "kill of a derivation": SWAP + 1.0}
         due = {
-            name: began + shift.get(name, period)
-            for name, (period, _) in self.disturbances.items()
+            name: began + shift.get(name, period) for name, (period, _) in self.disturbances.items()
         }
         while os.getppid() == parent:
             for name, (period, do) in self.disturbances.items():
@@ -184,7 +183,10 @@ class Nemesis:
     def _damage(self) -> None:
         """Change a byte of an entry of the cache, in its place."""
         entries = sorted(Path(self._orders.cache).glob("*.entry"))
-        with contextlib.suppress(OSError, IndexError), self._random.choice(entries).open("r+b") as f:
+        with (
+            contextlib.suppress(OSError, IndexError),
+            self._random.choice(entries).open("r+b") as f,
+        ):
             place = self._random.randrange(os.fstat(f.fileno()).st_size)
             f.seek(place)
             byte = f.read(1)
