@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Union
 
 from kane_dynamics.codegen.notice import warn_once
-from kane_dynamics.codegen.private import fault_of, is_own_file, opened
+from kane_dynamics.codegen.private import fault_of, is_own_file, lock, opened
 from kane_dynamics.errors import ArgumentError
 
 FORMAT = "kane_dynamics cache 1"
@@ -32,7 +32,6 @@ CacheChoice = Union[bool, str, "os.PathLike[str]"]
 
 _ENTRY = re.compile(r"[0-9a-f]{64}\.entry")
 _UNFINISHED = ".unfinished-"
-_UNFINISHED_AGE = 3600.0  # s
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -71,7 +70,11 @@ class Cache:
         first = json.dumps(_header(key, content)).encode()
         try:
             with opened(self.directory) as place:
-                _write_whole(place, f"{key}.entry", first + b"\n" + content)
+                entry = first + b"\n" + content
+                try:
+                    _write_whole(place, f"{key}.entry", entry)
+                except FileNotFoundError:  # taken for an abandoned one before it was locked
+                    _write_whole(place, f"{key}.entry", entry)
                 _prune(place)
         except OSError as error:
             warn_once(
@@ -165,17 +168,33 @@ def _read_entry(place: int, key: str) -> bytes | None:
 
 
 def _write_whole(place: int, name: str, entry: bytes) -> None:
-    """Write under another name, then rename: readers see all of it or nothing."""
+    """Write under another name, then rename: readers see all of it or nothing.
+
+    A lock says that somebody is at it, and ends with the process, however that ends.
+    """
     unfinished = f"{_UNFINISHED}{secrets.token_hex(8)}"
     descriptor = os.open(unfinished, _WRITE, 0o600, dir_fd=place)
     try:
         with open(descriptor, "wb") as file:
+            lock(descriptor)
             file.write(entry)
-        os.replace(unfinished, name, src_dir_fd=place, dst_dir_fd=place)
+            file.flush()
+            os.replace(unfinished, name, src_dir_fd=place, dst_dir_fd=place)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(unfinished, dir_fd=place)
         raise
+
+
+def _remove_abandoned(place: int, name: str) -> None:
+    """Remove an unfinished entry that nobody is writing any more."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(name, _READ, dir_fd=place)
+        try:
+            if lock(descriptor):
+                os.unlink(name, dir_fd=place)
+        finally:
+            os.close(descriptor)
 
 
 def _prune(place: int) -> None:
@@ -185,11 +204,11 @@ def _prune(place: int) -> None:
         for file in files:
             with contextlib.suppress(FileNotFoundError):
                 status = file.stat(follow_symlinks=False)
-                age = time.time() - status.st_mtime
                 if _ENTRY.fullmatch(file.name):
+                    age = time.time() - status.st_mtime
                     entries.append((age, status.st_size, file.name))
-                elif file.name.startswith(_UNFINISHED) and age > _UNFINISHED_AGE:
-                    os.unlink(file.name, dir_fd=place)
+                elif file.name.startswith(_UNFINISHED):
+                    _remove_abandoned(place, file.name)
     excess = sum(size for _, size, _ in entries) - BUDGET
     for _, size, name in sorted(entries, reverse=True):
         if excess <= 0:

@@ -140,6 +140,8 @@ def _temporary_directory() -> Iterator[str]:
         yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+        if os.path.exists(directory):  # what failed once
+            shutil.rmtree(directory, ignore_errors=True)
         os.close(descriptor)
 
 
@@ -147,12 +149,18 @@ def _locked_directory() -> tuple[str, int]:
     """A new directory, and the descriptor that holds its lock as long as this process lives."""
     while True:
         directory = tempfile.mkdtemp(prefix=_PREFIX)
-        with contextlib.suppress(FileNotFoundError):  # taken for an abandoned one
+        try:
             descriptor = os.open(directory, os.O_RDONLY)
+        except FileNotFoundError:  # taken for an abandoned one
+            continue
+        except OSError:
+            os.rmdir(directory)
+            raise
+        with contextlib.suppress(OSError):  # where nothing can be locked, nobody takes it for that
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if os.path.exists(directory):
-                return directory, descriptor
-            os.close(descriptor)
+        if os.path.exists(directory):
+            return directory, descriptor
+        os.close(descriptor)
 
 
 @functools.cache  # at the first compilation of a process

@@ -8,6 +8,9 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+if os.name == "posix":
+    import fcntl
+
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -58,6 +61,17 @@ def opened(directory: Path) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def lock(descriptor: int) -> bool:
+    """Whether a file is locked from now on, as long as it is open here; not if it is elsewhere."""
+    if os.name != "posix":
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _is_own(status: os.stat_result) -> bool:

@@ -2,7 +2,8 @@
 
    fail_at(name, k, ending) begins to count the calls of one function, or of all that touch files
    ("any"); ending: 0 the call fails, 1 the process is killed before it, 2 after it.
-   calls_failed() stops counting, and says whether it came to that. */
+   calls_failed() stops counting, and says whether it came to that; calls_left() how many more it
+   would have taken. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,16 +11,21 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <dirent.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { NONE, ANY, MALLOC, DLOPEN, FORK, OPEN, WRITE, FSYNC, RENAME, UNLINK, MKDIR, CLOSE, MEMFD };
+enum { NONE, ANY, MALLOC, DLOPEN, FORK, OPEN, READ, WRITE, FSYNC, RENAME, UNLINK, MKDIR, CLOSE,
+       MEMFD, STAT, LOCK, UTIME, SCAN, LAST };
 
-static const char *const NAMES[] = {"none", "any", "malloc", "dlopen", "fork", "open", "write",
-                                    "fsync", "rename", "unlink", "mkdir", "close", "memfd"};
+static const char *const NAMES[] = {"none", "any", "malloc", "dlopen", "fork", "open", "read",
+                                    "write", "fsync", "rename", "unlink", "mkdir", "close",
+                                    "memfd", "stat", "lock", "utime", "scan"};
 
 static atomic_int counted = NONE;
 static atomic_long left = 0;
@@ -28,7 +34,7 @@ static int ending = 0;
 
 int fail_at(const char *name, long k, int how)
 {
-    for (int i = ANY; i <= MEMFD; i++)
+    for (int i = ANY; i < LAST; i++)
         if (strcmp(name, NAMES[i]) == 0) {
             ending = how;
             atomic_store(&fired, 0);
@@ -44,6 +50,8 @@ int calls_failed(void)
     atomic_store(&counted, NONE);
     return atomic_load(&fired);
 }
+
+long calls_left(void) { return atomic_load(&left); }
 
 static int due(int call)
 {
@@ -72,12 +80,26 @@ static int due(int call)
     return result;
 
 extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *old, size_t size);
 
-void *malloc(size_t size) { CALL(MALLOC, ENOMEM, NULL, __typeof__(void *), __libc_malloc(size)) }
+typedef void *place;
+
+void *malloc(size_t size) { CALL(MALLOC, ENOMEM, NULL, place, __libc_malloc(size)) }
+
+void *calloc(size_t count, size_t size)
+{
+    CALL(MALLOC, ENOMEM, NULL, place, __libc_calloc(count, size))
+}
+
+void *realloc(void *old, size_t size)
+{
+    CALL(MALLOC, ENOMEM, NULL, place, __libc_realloc(old, size))
+}
 
 void *dlopen(const char *name, int flags)
 {
-    CALL(DLOPEN, ENOMEM, NULL, __typeof__(void *), NEXT(dlopen)(name, flags))
+    CALL(DLOPEN, ENOMEM, NULL, place, NEXT(dlopen)(name, flags))
 }
 
 pid_t fork(void) { CALL(FORK, EAGAIN, -1, pid_t, NEXT(fork)()) }
@@ -137,3 +159,50 @@ int memfd_create(const char *name, unsigned flags)
 {
     CALL(MEMFD, EMFILE, -1, int, NEXT(memfd_create)(name, flags))
 }
+
+ssize_t read(int file, void *bytes, size_t count)
+{
+    CALL(READ, EIO, -1, ssize_t, NEXT(read)(file, bytes, count))
+}
+
+#define STATUS(name, type)                                                                         \
+    int name(int file, struct type *status)                                                        \
+    {                                                                                              \
+        CALL(STAT, EIO, -1, int, NEXT(name)(file, status))                                         \
+    }
+STATUS(fstat, stat)
+STATUS(fstat64, stat64)
+
+#define STATUS_OF(name, type)                                                                      \
+    int name(const char *path, struct type *status)                                                \
+    {                                                                                              \
+        CALL(STAT, EIO, -1, int, NEXT(name)(path, status))                                         \
+    }
+STATUS_OF(stat, stat)
+STATUS_OF(stat64, stat64)
+STATUS_OF(lstat, stat)
+STATUS_OF(lstat64, stat64)
+
+#define STATUS_AT(name, type)                                                                      \
+    int name(int place, const char *path, struct type *status, int flags)                          \
+    {                                                                                              \
+        CALL(STAT, EIO, -1, int, NEXT(name)(place, path, status, flags))                           \
+    }
+STATUS_AT(fstatat, stat)
+STATUS_AT(fstatat64, stat64)
+
+int flock(int file, int how) { CALL(LOCK, ENOLCK, -1, int, NEXT(flock)(file, how)) }
+
+int utimensat(int place, const char *path, const struct timespec times[2], int flags)
+{
+    CALL(UTIME, EPERM, -1, int, NEXT(utimensat)(place, path, times, flags))
+}
+
+int rmdir(const char *path) { CALL(UNLINK, EIO, -1, int, NEXT(rmdir)(path)) }
+
+typedef struct dirent *entry;
+typedef struct dirent64 *entry64;
+
+entry readdir(DIR *folder) { CALL(SCAN, EIO, NULL, entry, NEXT(readdir)(folder)) }
+
+entry64 readdir64(DIR *folder) { CALL(SCAN, EIO, NULL, entry64, NEXT(readdir64)(folder)) }

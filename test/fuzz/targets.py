@@ -83,13 +83,14 @@ _URDF_WORDS = [
     b'encoding="utf-16"',
 ]
 _ROBOT = b"""<?xml version="1.0"?><robot name="r"><link name="A"><inertial><origin xyz="0 0.5 0.1"/>
-<mass value="1"/><inertia ixx="0.1" iyy="0.2" izz="0.15" ixy="0.01" ixz="0" iyz="0"/></inertial>
-</link><link name="B"><inertial><mass value="2"/><inertia ixx="0.1" iyy="0.2" izz="0.15" ixy="0" ixz="0"
+<mass value="1"/><inertia ixx="0.1" iyy="0.2" izz="0.15" ixy="0.01" ixz="0" iyz="0"/>
+</inertial></link>
+<link name="B"><inertial><mass value="2"/><inertia ixx="0.1" iyy="0.2" izz="0.15" ixy="0" ixz="0"
 iyz="0"/></inertial></link><link name="C"/><joint name="joint1" type="revolute"><parent link="A"/>
 <child link="B"/><origin xyz="0.1 0 0.2" rpy="0.1 0.2 0.3"/><axis xyz="0 1 0"/><limit lower="-1"
 upper="1" effort="5" velocity="2"/></joint><joint name="joint2" type="prismatic"><parent link="B"/>
-<child link="C"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="5" velocity="2"/></joint>
-</robot>
+<child link="C"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="5" velocity="2"/>
+</joint></robot>
 """
 
 
