@@ -16,6 +16,10 @@
 #include <string.h>
 #include "layout.h"
 
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "floating point is relaxed, as by -ffast-math: what is not finite would not be noticed"
+#endif
+
 /* States evaluated between two looks at pending signals (Ctrl-C). */
 #define STATES_PER_TURN 65536
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from kane_dynamics.codegen.arguments import QUATERNION_ROUNDING
 from kane_dynamics.codegen.cache import Cache
-from kane_dynamics.codegen.compiler import Compiler, python_headers
+from kane_dynamics.codegen.compiler import Compiler, python_headers, source_text
 from kane_dynamics.codegen.identity import (
     digest,
     interpreter_identity,
@@ -93,4 +93,4 @@ def _compile(compiler: Compiler) -> bytes:
     # Somebody waits for this once; only the loop over entries gains from more.
     flags = ["-O1", "-ftree-vectorize", f"-DQUATERNION_ROUNDING={QUATERNION_ROUNDING!r}"]
     flags += [f"-I{place}" for place in places]
-    return compiler.compile(_SOURCE.read_text(encoding="utf-8"), flags, _SOURCE.name)
+    return compiler.compile(source_text(_SOURCE), flags, _SOURCE.name)

@@ -62,7 +62,10 @@ class Compiler:
             found = shutil.which(word)
             if found:
                 path = os.path.realpath(found)
-                status = os.stat(path)
+                try:
+                    status = os.stat(path)
+                except OSError as error:
+                    raise CompileError(f"the compiler {path} is not there: {error}") from error
                 parts.append(f"{path} {status.st_size} {status.st_mtime_ns}")
         return "\n".join(parts)
 
@@ -100,6 +103,20 @@ class Compiler:
             raise CompileError(f"{self.command[0]} could not compile {name}: {error}") from error
 
 
+def source_text(path: Path) -> str:
+    """The text of a C file of this package.
+
+    Raises
+    ------
+    CompileError
+        If it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise CompileError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
 def find_compiler() -> Compiler | None:
     """The compiler named by ``$CC``, else cc, gcc or clang on the path; ``None`` without one."""
     if os.name != "posix":
@@ -127,7 +144,7 @@ def missing_compiler() -> str:
 def python_headers() -> Path | None:
     """The directory of ``Python.h``, ``None`` where it is not installed."""
     directory = Path(sysconfig.get_path("include"))
-    return directory if (directory / "Python.h").is_file() else None
+    return directory if os.path.isfile(directory / "Python.h") else None
 
 
 @contextlib.contextmanager
@@ -139,10 +156,11 @@ def _temporary_directory() -> Iterator[str]:
     try:
         yield directory
     finally:
-        shutil.rmtree(directory, ignore_errors=True)
-        if os.path.exists(directory):  # what failed once
-            shutil.rmtree(directory, ignore_errors=True)
-        os.close(descriptor)
+        for _ in range(2):  # what failed once
+            with contextlib.suppress(OSError):
+                shutil.rmtree(directory)
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
 
 
 def _locked_directory() -> tuple[str, int]:
@@ -160,6 +178,7 @@ def _locked_directory() -> tuple[str, int]:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         if os.path.exists(directory):
             return directory, descriptor
+        shutil.rmtree(directory, ignore_errors=True)
         os.close(descriptor)
 
 

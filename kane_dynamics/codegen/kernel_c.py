@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from kane_dynamics.codegen.compiler import source_text
 from kane_dynamics.symbolic.operations import FUNCTIONS, Operation
 from kane_dynamics.symbolic.program import Signature
 from kane_dynamics.symbolic.schedule import CIRCULAR
@@ -122,4 +123,4 @@ def batch_source(signature: Signature, body: str) -> str:
 
 
 def _assembled(before: Sequence[str], after: Sequence[str]) -> str:
-    return "\n".join([*before, _PRELUDE.read_text(encoding="utf-8"), *after])
+    return "\n".join([*before, source_text(_PRELUDE), *after])

@@ -67,8 +67,8 @@ def try_out(text: str, signature: Signature, form: str, address: int) -> None:
         if wrong.any():
             k = int(np.flatnonzero(wrong)[0])
             raise CompileError(
-                f"the compiler makes {signature.name} give {row[k]:g} where it is {values[k]:g}; "
-                "its options may relax floating point, as -ffast-math does"
+                f"the compiler makes {signature.name} give {row[k]:.12g} where it is "
+                f"{values[k]:.12g}; its options may relax floating point, as -ffast-math does"
             )
 
 

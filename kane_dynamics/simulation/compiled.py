@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from kane_dynamics.arrays import Array
 from kane_dynamics.codegen.address import source_address
+from kane_dynamics.codegen.compiler import source_text
 from kane_dynamics.simulation import constraints, loop, problem, run
 from kane_dynamics.simulation.balance import Judge
 from kane_dynamics.simulation.history import Table
@@ -81,7 +82,7 @@ class RunStruct(ctypes.Structure):
 def source() -> str:
     """The text of loop.c, with the constants of Python."""
     names = [(name, getattr(home, name)) for home, names in CONSTANTS.items() for name in names]
-    text = Path(__file__).with_name("loop.c").read_text(encoding="utf-8")
+    text = source_text(Path(__file__).with_name("loop.c"))
     return "".join(f"#define {name} {value!r}\n" for name, value in names) + text
 
 

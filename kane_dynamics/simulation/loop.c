@@ -6,6 +6,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "floating point is relaxed, as by -ffast-math: what is not finite would not be noticed"
+#endif
+
 typedef void kernel(const double *const *in, double *out);
 
 enum { LIMITED, ONE_SIDED, FINAL };

@@ -199,14 +199,20 @@ class Campaign:
             said = str(error)
             if failing is None or "\n" in said or "Traceback" in said:
                 return f"sentence: {said!r}"
-        except MemoryError:
-            if failing is None or failing[0] != "malloc":
+        except (MemoryError, RuntimeError, ValueError) as error:
+            if failing is None or failing[0] != "malloc" or not _tells_of_memory(error):
                 return traceback.format_exc()
         except BaseException:
             return traceback.format_exc()
         finally:
             self._calls.calls_failed()
         return ""
+
+
+def _tells_of_memory(error: Exception) -> bool:
+    """Whether it is what Python, or OpenSSL under it, says when there is none left."""
+    words = ("can't allocate", "digital envelope routines", "can't start new thread")
+    return isinstance(error, MemoryError) or any(word in str(error) for word in words)
 
 
 def main() -> None:
