@@ -311,3 +311,35 @@ def test_where_no_thread_can_be_started_the_first_call_compiles(fresh, monkeypat
     monkeypatch.setattr(threading.Thread, "start", refused)
     begin("c", False)
     np.testing.assert_allclose(compiled("c")(*ARGUMENTS), expected(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777])
+def test_nothing_is_compiled_where_others_could_exchange_it(mode, fresh, tmp_path, monkeypatch):
+    """A directory that all may write in, without and with the sticky bit."""
+    place = tmp_path / "temporary"
+    place.mkdir()
+    place.chmod(mode)
+    monkeypatch.setattr(compiler.tempfile, "tempdir", str(place))
+    if mode == 0o1777:
+        np.testing.assert_allclose(compiled("c")(*ARGUMENTS), expected(), rtol=1e-12)
+    else:
+        with pytest.raises(CompileError, match=r"who may write in .*temporary: make that sticky"):
+            compiled("c")(*ARGUMENTS)
+        assert (compiled("auto")(*ARGUMENTS) == expected()).all()
+    assert not list(place.iterdir())
+
+
+@pytest.mark.parametrize("name", ["kernel.h", "call.c"])
+def test_a_c_file_that_cannot_be_read_leaves_numpy(name, fresh, monkeypatch):
+    """As when a process has no more file descriptors."""
+    real = Path.open
+
+    def full(path, *rest, **more):
+        if path.name == name:
+            raise OSError(24, "Too many open files")
+        return real(path, *rest, **more)
+
+    monkeypatch.setattr(Path, "open", full)
+    assert (compiled("auto", name)(*ARGUMENTS) == expected()).all()
+    with pytest.raises(CompileError, match="cannot be read: Too many open files"):
+        compiled("c", name)(*ARGUMENTS)

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kane_dynamics.codegen.private import replaceable
 from kane_dynamics.errors import CompileError
 
 if os.name == "posix":  # elsewhere nothing is compiled
@@ -167,6 +168,13 @@ def _locked_directory() -> tuple[str, int]:
     """A new directory, and the descriptor that holds its lock as long as this process lives."""
     while True:
         directory = tempfile.mkdtemp(prefix=_PREFIX)
+        fault = replaceable(Path(directory))
+        if fault is not None:
+            os.rmdir(directory)
+            raise CompileError(
+                f"the temporary directory {directory} {fault}: make that sticky (chmod +t), or set "
+                "TMPDIR to another one"
+            )
         try:
             descriptor = os.open(directory, os.O_RDONLY)
         except FileNotFoundError:  # taken for an abandoned one

@@ -28,8 +28,13 @@ def fault_of(directory: Path) -> str | None:
         return "belongs to another user"
     if others_may_write(status):
         return "can be written by other users (chmod go-w mends that)"
-    for path in (directory, Path(os.path.realpath(directory))):
-        for above in path.parents:
+    return replaceable(directory)
+
+
+def replaceable(path: Path) -> str | None:
+    """Why others could put something else in the place of a path, in words that follow its name."""
+    for each in (path, Path(os.path.realpath(path))):
+        for above in each.parents:
             if _others_may_replace(above.stat()):
                 return f"could be replaced by other users, who may write in {above}"
     return None

@@ -12,9 +12,11 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
+from kane_dynamics.codegen.private import replaceable
 from kane_dynamics.errors import CompileError
 
 Loaded = TypeVar("Loaded")
@@ -127,6 +129,9 @@ def _load(code: bytes, load: Callable[[str], Loaded]) -> Loaded:
     try:
         with open(descriptor, "wb") as file:
             file.write(code)
+        fault = replaceable(Path(path))
+        if fault is not None:
+            raise OSError(f"the temporary file {path} {fault}")
         return load(path)
     finally:
         os.unlink(path)
