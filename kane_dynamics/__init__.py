@@ -34,11 +34,12 @@ if TYPE_CHECKING:
         Momentum,
     )
     from kane_dynamics.robot.check import Finding
-    from kane_dynamics.robot.constraints import Coupling, Lock, Loop, Rolling, Weld
+    from kane_dynamics.robot.constraints import Contact, Coupling, Lock, Loop, Rolling, Weld
     from kane_dynamics.robot.model import Inertia, Joint, Limits, Link, Mimic, Robot
     from kane_dynamics.robot.urdf import read_urdf
     from kane_dynamics.simulation.checks import Checks
     from kane_dynamics.simulation.coupler import Passivity, VirtualCoupler
+    from kane_dynamics.simulation.events import Event
     from kane_dynamics.simulation.inputs import (
         ComputedTorque,
         PDControl,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         WrenchHistory,
     )
     from kane_dynamics.simulation.motion import Motion
+    from kane_dynamics.simulation.switches import StateMachine, Switch
     from kane_dynamics.simulation.trajectory import Trajectory, trajectory_through
     from kane_dynamics.simulation.watch import Progress
     from kane_dynamics.symbolic.program import Operations
@@ -75,11 +77,19 @@ _HOMES = {
         "Momentum",
     ),
     "kane_dynamics.robot.check": ("Finding",),
-    "kane_dynamics.robot.constraints": ("Coupling", "Lock", "Loop", "Rolling", "Weld"),
+    "kane_dynamics.robot.constraints": (
+        "Contact",
+        "Coupling",
+        "Lock",
+        "Loop",
+        "Rolling",
+        "Weld",
+    ),
     "kane_dynamics.robot.model": ("Inertia", "Joint", "Limits", "Link", "Mimic", "Robot"),
     "kane_dynamics.robot.urdf": ("read_urdf",),
     "kane_dynamics.simulation.checks": ("Checks",),
     "kane_dynamics.simulation.coupler": ("Passivity", "VirtualCoupler"),
+    "kane_dynamics.simulation.events": ("Event",),
     "kane_dynamics.simulation.inputs": (
         "ComputedTorque",
         "PDControl",
@@ -87,6 +97,7 @@ _HOMES = {
         "WrenchHistory",
     ),
     "kane_dynamics.simulation.motion": ("Motion",),
+    "kane_dynamics.simulation.switches": ("StateMachine", "Switch"),
     "kane_dynamics.simulation.trajectory": ("Trajectory", "trajectory_through"),
     "kane_dynamics.simulation.watch": ("Progress",),
     "kane_dynamics.symbolic.program": ("Operations",),
@@ -100,9 +111,11 @@ __all__ = [
     "CompileError",
     "ComputedTorque",
     "ConstrainedDynamics",
+    "Contact",
     "Coupling",
     "Dynamics",
     "Energy",
+    "Event",
     "Finding",
     "ForwardDynamicsDerivatives",
     "Inertia",
@@ -129,6 +142,8 @@ __all__ = [
     "Robot",
     "Rolling",
     "SingularError",
+    "StateMachine",
+    "Switch",
     "System",
     "TorqueHistory",
     "Trajectory",

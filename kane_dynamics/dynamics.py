@@ -26,8 +26,8 @@ from kane_dynamics.simulation.request import Request, spelled_out
 from kane_dynamics.symbolic.program import Input, Operations, Signature
 
 if TYPE_CHECKING:
-    from kane_dynamics.simulation.holding import Holding
     from kane_dynamics.simulation.motion import Motion
+    from kane_dynamics.simulation.named import Named
     from kane_dynamics.simulation.watch import Cancel, ProgressChoice
 
 Wrenches = Mapping[str, ArrayLike]
@@ -316,11 +316,11 @@ class Dynamics(Analysis):
         limits = zip(self.limits.lower.tolist(), self.limits.upper.tolist())
         bounds = dict(zip(self.joint_names, limits))
         request, late = Request(*asked, **options), self.parameters
-        holding = self._holding(request)
-        return simulate(self._functions, request, bounds, late, progress, cancel, holding)
+        named = self._named(request)
+        return simulate(self._functions, request, bounds, late, progress, cancel, named)
 
-    def _holding(self, request: Request) -> Holding | None:
-        """Constraints that hold throughout a simulation."""
+    def _named(self, request: Request) -> Named | None:
+        """Constraints by name in a simulation."""
         return None
 
     # ------------------------------------------------------------- numbers given at run time

@@ -26,8 +26,9 @@ from kane_dynamics.kane.tree.equations import TreeEquations
 from kane_dynamics.robot.constraints import Constraint, Lock
 from kane_dynamics.robot.model import Inertia, Robot
 from kane_dynamics.robot.tree import Tree
-from kane_dynamics.simulation.holding import Holding, Said
+from kane_dynamics.simulation.named import Named
 from kane_dynamics.simulation.request import Request
+from kane_dynamics.simulation.switches import checked_switches
 
 PRODUCED = 1e-8
 """Share of generalized forces that actuated joints may fail to produce by rounding."""
@@ -379,17 +380,14 @@ class ConstrainedDynamics(Dynamics):
             q[first : first + 4] /= np.linalg.norm(q[first : first + 4])
         return q
 
-    def _holding(self, request: Request) -> Holding | None:
-        if not self.active:
+    def _named(self, request: Request) -> Named | None:
+        own = self._constraints
+        switches = checked_switches(request.switches, request.machine, list(own.active))
+        if not (self.active or switches or request.machine):
             return None
-        begin = self._one_state(request.q0)
-        anchors, inertia = self._constraints.anchors(begin), _diagonal(super().mass_matrix(begin))
-
-        def said(q: Array, u: Array) -> Said:
-            rows = self._constraints.rows(q, u, anchors)
-            return Said(rows.A, rows.bias, rows.errors, rows.names, rows.positions)
-
-        return Holding(said, self._displaced, inertia)
+        self._one_state(request.q0)
+        active, begun = dict(own.active), dict(own.begun)
+        return Named(own.definitions, self._functions, active, begun, switches, request.machine)
 
 
 def _diagonal(M: Array) -> Array:

@@ -39,6 +39,29 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """Rows of a constraint that hold only while their force stays within a limit.
+
+    Beyond it they slide under the kinetic force, against their own velocity.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        One or two of the constraint's rows, one after the other; of two, the length of their force
+        is limited.
+    static, kinetic : float
+        N or N m; or factors of the force of a row.
+    of : (str, int), optional
+        That row: the name of its constraint, and which of its rows.
+    """
+
+    rows: tuple[int, ...]
+    static: float
+    kinetic: float
+    of: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True)
 class Shape:
     """A constraint without its expressions.
 
@@ -50,12 +73,20 @@ class Shape:
         Numbers that are found where it begins to hold, and kept from then on.
     positions : int
         How many of the rows, the first of them, are about positions and have an error.
+    one_sided : bool
+        Whether the first row only pushes: it is open where its error is positive.
+    restitution : float
+        Share of the impulse of compression that the first row then gives back (Poisson).
+    limits : tuple of Limit
     """
 
     name: str
     rows: int
     anchors: int
     positions: int
+    one_sided: bool = False
+    restitution: float = 0.0
+    limits: tuple[Limit, ...] = ()
 
 
 class Constraints(ABC):

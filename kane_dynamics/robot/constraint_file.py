@@ -3,7 +3,7 @@
 .. code-block:: yaml
 
     left_wheel:            # the name of the constraint
-      kind: rolling        # loop, rolling, coupling, lock or weld
+      kind: rolling        # loop, rolling, coupling, lock, weld or contact
       wheel: left_wheel_link
       radius: 0.1
     gear:

@@ -114,6 +114,10 @@ class Rolling:
         Distance of the plane from the origin of the ground along the normal, m.
     side_slip : bool
         Whether the wheel may slip along its axis, as omnidirectional wheels do.
+    friction : number or (static, kinetic), optional
+        Beyond this share of the normal force it slips; without it, never.
+    limit : number or (static, kinetic), optional
+        Beyond this force (N) it slips, however hard it is pressed on the plane.
     active : bool
         Whether it holds from the start.
     """
@@ -126,10 +130,18 @@ class Rolling:
     normal: Numbers = (0.0, 0.0, 1.0)
     offset: float = 0.0
     side_slip: bool = False
+    friction: Any = None
+    limit: Any = None
     active: bool = True
 
     def __post_init__(self) -> None:
         _check(self)
+        _set(self, "friction", _pair(self, "friction"))
+        _set(self, "limit", _pair(self, "limit"))
+        if self.friction is not None and self.limit is not None:
+            raise ArgumentError(
+                f"constraint {self.name!r}: friction and limit are given, expected one of them"
+            )
         for which in ("axis", "normal"):
             _set(self, which, _direction(self, which))
         for which in ("radius", "offset"):
@@ -148,6 +160,8 @@ class Coupling:
     ----------
     name : str
     factors : dict from joint name to float
+    limit : number or (static, kinetic), optional
+        Force or torque at a joint of the largest factor, beyond which it slips, as a belt does.
     active : bool
         Whether it holds from the start.
 
@@ -159,10 +173,12 @@ class Coupling:
 
     name: str
     factors: Any
+    limit: Any = None
     active: bool = True
 
     def __post_init__(self) -> None:
         _check(self)
+        _set(self, "limit", _pair(self, "limit"))
         given = self.factors
         if isinstance(given, tuple):  # a copy
             given = dict(given)
@@ -189,19 +205,79 @@ class Lock:
     ----------
     name : str
     joint : str
+    limit : number or (static, kinetic), optional
+        Torque (N m) or force (N) beyond which it slips, as a brake does.
     active : bool
         Whether it holds from the start.
     """
 
     name: str
     joint: str
+    limit: Any = None
     active: bool = True
 
     def __post_init__(self) -> None:
         _check(self)
+        _set(self, "limit", _pair(self, "limit"))
 
 
-Constraint = Loop | Rolling | Coupling | Lock | Weld
+@dataclass(frozen=True)
+class Contact:
+    """A point or a sphere of a link on a plane, which pushes only, with Coulomb's friction.
+
+    Parameters
+    ----------
+    name : str
+    link : str
+    at : (3,) numbers
+        The point, or the middle of the sphere, in the frame of the link, m.
+    radius : float
+        Of the sphere, m.
+    ground : str
+        The link that carries the plane, or ``"world"``.
+    normal : (3,) numbers
+        Of the plane, towards the point, in the frame of the ground.
+    offset : float
+        Distance of the plane from the origin of the ground along the normal, m.
+    friction : number or (static, kinetic)
+        Largest share of the normal force that keeps the point from slipping, and the share that
+        acts against its slip.
+    restitution : float
+        Share of an impact's impulse of compression that follows in expansion, 0 to 1 (Poisson).
+    active : bool
+        Whether there is such a contact from the start.
+
+    Examples
+    --------
+    >>> Contact("foot", "shank", at=(0.0, 0.0, -0.3), friction=0.8).friction
+    (0.8, 0.8)
+    """
+
+    name: str
+    link: str
+    at: Numbers = (0.0, 0.0, 0.0)
+    radius: float = 0.0
+    ground: str = WORLD
+    normal: Numbers = (0.0, 0.0, 1.0)
+    offset: float = 0.0
+    friction: Any = 0.0
+    restitution: float = 0.0
+    active: bool = True
+
+    def __post_init__(self) -> None:
+        _check(self)
+        _set(self, "at", _numbers(self, "at", (3,)))
+        _set(self, "normal", _direction(self, "normal"))
+        for which in ("radius", "offset", "restitution"):
+            _set(self, which, _number(self, which, getattr(self, which)))
+        if self.radius < 0.0:
+            raise _wrong(self, "radius", "a number that is not negative")
+        if not 0.0 <= self.restitution <= 1.0:
+            raise _wrong(self, "restitution", "a number from 0 to 1")
+        _set(self, "friction", _pair(self, "friction") or (0.0, 0.0))
+
+
+Constraint = Loop | Rolling | Coupling | Lock | Weld | Contact
 
 KINDS: dict[str, type[Constraint]] = {
     "loop": Loop,
@@ -209,6 +285,7 @@ KINDS: dict[str, type[Constraint]] = {
     "coupling": Coupling,
     "lock": Lock,
     "weld": Weld,
+    "contact": Contact,
 }
 """The kinds of constraints, as files name them."""
 
@@ -283,6 +360,24 @@ def _frame(constraint: Constraint, field: str) -> Numbers:
     """Return x y z, roll pitch yaw."""
     numbers = _numbers(constraint, field, (3, 6))
     return numbers if len(numbers) == 6 else (*numbers, 0.0, 0.0, 0.0)
+
+
+def _pair(constraint: Constraint, field: str) -> Numbers | None:
+    """Return the static and the kinetic number of what is one number, or two."""
+    value = getattr(constraint, field)
+    if value is None:
+        return None
+    several = (value, value) if isfinite(_float(value)) else value
+    _set(constraint, field, several)
+    try:
+        static, kinetic = _numbers(constraint, field, (2,))
+    except ArgumentError:
+        static, kinetic = -1.0, 0.0
+    if not static >= kinetic >= 0.0:
+        _set(constraint, field, value)
+        expected = "a number that is not negative, or two, (static, kinetic), the second not larger"
+        raise _wrong(constraint, field, expected)
+    return static, kinetic
 
 
 def _direction(constraint: Constraint, field: str) -> Numbers:

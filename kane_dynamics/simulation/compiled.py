@@ -16,16 +16,34 @@ from numpy.typing import NDArray
 from kane_dynamics.arrays import Array
 from kane_dynamics.codegen.address import source_address
 from kane_dynamics.codegen.compiler import source_text
-from kane_dynamics.simulation import constraints, loop, problem, run
+from kane_dynamics.kane import recombination
+from kane_dynamics.simulation import constraints, holding, loop, problem, run
 from kane_dynamics.simulation.balance import Judge
+from kane_dynamics.simulation.compiled_constraints import (
+    LOOK,
+    NamedStruct,
+    excursions_of,
+    named_struct,
+)
+from kane_dynamics.simulation.excursions import Excursions
 from kane_dynamics.simulation.history import Table
 from kane_dynamics.simulation.inputs import AskedTorque
+from kane_dynamics.simulation.named import Modes, Named
 from kane_dynamics.simulation.problem import Problem
 from kane_dynamics.simulation.recording import COLUMNS, Outcome, Recording
 from kane_dynamics.simulation.status import Ended, InputFault, Status
 from kane_dynamics.simulation.watch import PERIOD, Watch
 
 INTEGER, REAL, POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
+
+KEEPS_LAST = (
+    Status.CANCELLED,
+    Status.UNBALANCED,
+    Status.UNSOLVABLE,
+    Status.VIOLATED,
+    Status.STORM,
+)
+"""Ends after which what was last good is written here."""
 
 CALL = ctypes.cast(ctypes.pythonapi.PyObject_CallNoArgs, POINTER).value
 RELEASE = ctypes.cast(ctypes.pythonapi.Py_DecRef, POINTER).value
@@ -38,6 +56,19 @@ CONSTANTS = {
     loop: ("WORSE", "DOUBT", "SLOW", "GOLDEN"),
     problem: ("SAME_TIME", "LARGEST_SPEED", "LARGEST_COORDINATE"),
     constraints: ("PARTS_AT_STOPS",),
+    recombination: ("REDUNDANT", "VANISHED"),
+    holding: (
+        "LEFT_OVER",
+        "CHOSEN_BELOW",
+        "STAYS_BELOW",
+        "UNDECIDED",
+        "RELEASE",
+        "BARELY",
+        "FAR_FROM",
+        "MOST_PARTS",
+        "CLOSED",
+        "CORRECTIONS",
+    ),
 }
 """Numbers that loop.c gets when it is compiled, and where they stand."""
 
@@ -61,7 +92,7 @@ class RunStruct(ctypes.Structure):
     _fields_ = (
         *_fields(INTEGER, "n nq m state quaternion_count table_count"),
         *_fields(POINTER, "rates held coordinate_rates rates_in short_in"),
-        *_fields(POINTER, "quaternions kinds rows limits modes pinned is_held free tables"),
+        *_fields(POINTER, "quaternions kinds rows limits modes pinned is_held free named tables"),
         *_fields(POINTER, "call release"),
         ("callable", ctypes.py_object),
         ("asked", POINTER),
@@ -69,20 +100,23 @@ class RunStruct(ctypes.Structure):
         *_fields(REAL, "step same_time"),
         *_fields(POINTER, "breaks row_times"),
         *_fields(POINTER, " ".join(f"{name}_column" for name in COLUMNS)),
+        *_fields(POINTER, "force_column mark_column marks"),
         ("rows_done", INTEGER),
         *_fields(REAL, "local_error roughest"),
         *_fields(
-            INTEGER, "status culprit span step_in_span steps_done stuck known changes estimates"
+            INTEGER,
+            "status culprit span step_in_span steps_done stuck acts known changes estimates",
         ),
-        *_fields(REAL, "t last_t now middle"),
+        *_fields(REAL, "t last_t now middle until"),
         *_fields(POINTER, "x k y ky stage half finer k2 k3 k4 trial factor right"),
     )
 
 
 def source() -> str:
-    """The text of loop.c, with the constants of Python."""
+    """The text of constraints.c and loop.c, with the constants of Python."""
     names = [(name, getattr(home, name)) for home, names in CONSTANTS.items() for name in names]
-    text = source_text(Path(__file__).with_name("loop.c"))
+    files = (Path(__file__).with_name(name) for name in ("constraints.c", "loop.c"))
+    text = "".join(map(source_text, files))
     return "".join(f"#define {name} {value!r}\n" for name, value in names) + text
 
 
@@ -126,59 +160,111 @@ class CompiledSteps:
         asks = isinstance(problem.rates.input, AskedTorque)
         cache = problem.rates.functions.cache
         self._loop = _loop_function(cache if isinstance(cache, bool) else os.fspath(cache), asks)
-        self._recording = Recording(problem)
-        self._run = RunStruct()
+        self.layout, self.run = problem.rates.layout, RunStruct()
+        self.before: dict[str, int] = {}
+        self._modes = None if problem.named is None else Modes(problem.named)
+        self.recording = Recording(problem, None if self._modes is None else self._modes.marks)
         self._describe_mechanism()
         self._describe_inputs()
         self._describe_time()
         self._lay_out()
+        self._struct = NamedStruct()
+        self._excursions: Excursions | None = None
+        if problem.named is not None and self._modes is not None:
+            self._describe_constraints(problem.named, self._modes)
 
     def outcome(self) -> Outcome:
         """Simulate."""
+        try:
+            with np.errstate(all="ignore"):
+                status = self._status_at_end()
+        except Ended as end:
+            status, self.run.culprit, self._fault = end.status, end.culprit, end.fault
+            if status == Status.VIOLATED:  # which is before anything has changed
+                self.run.known = self.ask(LOOK) == Status.RUNNING
+        except InputFault as fault:
+            status, self._fault = Status.INPUT_FAULT, str(fault)
+        recording, run = self.recording, self.run
+        recording.done = run.rows_done
+        if status in KEEPS_LAST and (run.known or run.last_t >= 0.0):
+            recording.write_last(*self._good())
+        events = () if self._excursions is None else tuple(self._excursions.events)
+        return Outcome(recording, status, run.culprit, self._fault, run.local_error, events)
+
+    def _status_at_end(self) -> Status:
+        excursions = self._excursions
+        if excursions is not None:
+            excursions.begin()
+            self._struct.halt = excursions.halt
         status, steps = self._advance(1), 100
-        while status == Status.RUNNING:
-            begin, before = time.perf_counter(), self._run.steps_done
+        while status in (Status.RUNNING, Status.EVENT):
+            if excursions is not None:
+                if status == Status.EVENT:
+                    excursions.at_event()
+                elif excursions.conditional:
+                    excursions.after_step()
+                self._struct.halt = excursions.halt
+                if excursions.conditional:
+                    status = self._one_step()
+                    continue
+            begin, before = time.perf_counter(), self.run.steps_done
             status = self._advance(steps)
-            rate = (self._run.steps_done - before) / max(time.perf_counter() - begin, 1e-6)
+            rate = (self.run.steps_done - before) / max(time.perf_counter() - begin, 1e-6)
             steps = max(1, min(4 * steps, int(rate * PERIOD)))
             if status == Status.RUNNING and self._watch.due() and self._watch.stops(*self._shown()):
                 status = Status.CANCELLED
-        recording, run = self._recording, self._run
-        recording.done = run.rows_done
-        if status in (Status.CANCELLED, Status.UNBALANCED):
-            recording.write_last(*self._good())
-        return Outcome(recording, status, run.culprit, self._fault, run.local_error)
+        return status
+
+    def _one_step(self) -> Status:
+        """One step, which conditions may take back."""
+        names = ("span", "step_in_span", "steps_done", "status")
+        self.before = {name: getattr(self.run, name) for name in names}
+        if self._watch.due() and self._watch.stops(*self._shown()):
+            return Status.CANCELLED
+        return self._advance(1)
+
+    def ask(self, what: int) -> Status:
+        """Let compiled code do something else than steps, as `compiled_constraints` says."""
+        return Status(self._loop(ctypes.byref(self.run), what))
+
+    def held(self) -> NDArray[np.intp]:
+        """Speeds that dry friction of joints holds."""
+        at = self.layout
+        is_held = np.ctypeslib.as_array((INTEGER * at.n).from_address(self.run.is_held))
+        return np.flatnonzero(is_held)
 
     def _advance(self, steps: int) -> Status:
         """Do at most so many steps; KeyboardInterrupt comes between two calls."""
         try:
-            status = Status(self._loop(ctypes.byref(self._run), steps))
+            status = Status(self._loop(ctypes.byref(self.run), steps))
             if status != Status.DOUBTFUL:
                 return status
-            run, recording = self._run, self._recording
+            run, recording = self.run, self.recording
             recording.done = run.rows_done
-            x, y, finer = map(self._state, (run.y, run.x, run.finer))
+            x, y, finer = map(self.state, (run.y, run.x, run.finer))
             self._judge.check(run.last_t, x, y, finer, recording)
             return Status.RUNNING
         except InputFault as fault:
             self._fault = str(fault)
             return Status.INPUT_FAULT
         except Ended as end:
-            self._run.culprit = end.culprit
+            self.run.culprit = end.culprit
             return end.status
 
     # ------------------------------------------------------------------------ reading the struct
-    def _state(self, place: int) -> Array:
-        return self._array(place, self._problem.rates.layout.state)
+    def state(self, place: int) -> Array:
+        return self.array(place, self._problem.rates.layout.state)
 
-    def _array(self, place: int, size: int) -> Array:
+    def array(self, place: int, size: int) -> Array:
         return np.ctypeslib.as_array((REAL * size).from_address(place))
 
     def _good(self) -> tuple[float, Array, Array]:
         """The last state of which everything is known, with its time and what follows."""
-        run, size = self._run, self._problem.rates.layout.gdot.stop
+        run, at, named = self.run, self.layout, self._problem.named
+        more = 0 if named is None else 3 * named.constraints.count + 2 * len(named.limits)
+        size = at.mass.stop + at.m + more if more else at.gdot.stop
         t, x, k = (run.t, run.x, run.k) if run.known else (run.last_t, run.y, run.ky)
-        return t, self._state(x), self._array(k, size)
+        return t, self.state(x), self.array(k, size)
 
     def _shown(self) -> tuple[float, Array, Array, Array]:
         at, (t, x, k) = self._problem.rates.layout, self._good()
@@ -191,12 +277,12 @@ class CompiledSteps:
         return int(array.ctypes.data)
 
     def _describe_mechanism(self) -> None:
-        run, rates, at = self._run, self._problem.rates, self._problem.rates.layout
+        run, rates, at = self.run, self._problem.rates, self._problem.rates.layout
         equations, each = rates.side.equations, rates.side.constraints
         run.n, run.nq, run.m, run.state = at.n, at.nq, at.m, int(equations.timed)
         run.rates = rates.address(held=False)
         limited = [constraint.kind == constraints.Kind.LIMITED for constraint in each]
-        if any(limited):
+        if any(limited) or self._problem.named is not None:
             run.held = rates.address(held=True)
         run.quaternion_count = len(equations.quaternions)
         run.quaternions = self._pointer(equations.quaternions, np.int64)
@@ -208,7 +294,7 @@ class CompiledSteps:
             setattr(run, name, self._pointer(np.zeros(at.n + at.m), np.int64))
 
     def _describe_inputs(self) -> None:
-        run, rates, at = self._run, self._problem.rates, self._problem.rates.layout
+        run, rates, at = self.run, self._problem.rates, self._problem.rates.layout
         values = self._pointer(np.zeros(rates.side.values))
         now = ctypes.addressof(run) + RunStruct.now.offset
         places = {"t": now, "values": values, "modes": run.modes}
@@ -218,7 +304,7 @@ class CompiledSteps:
         run.rates_in = self._pointer(
             [places.get(each.name, 0) for each in rates.side.inputs], np.uint64
         )
-        if self._problem.request.method == "euler":
+        if self._problem.request.method == "euler" or self._problem.named is not None:
             functions = rates.functions
             run.coordinate_rates = functions.address("coordinate_rates")
             taken = functions.signature("coordinate_rates").inputs
@@ -232,11 +318,11 @@ class CompiledSteps:
             asked = np.zeros(1 + at.nq + at.n)
             self._kept.append(asked)
             run.asked = asked.ctypes.data
-            run.callable = self._asker(rates.input, asked, self._array(values, rates.side.width))
+            run.callable = self._asker(rates.input, asked, self.array(values, rates.side.width))
 
     def _asker(self, asks: AskedTorque, asked: Array, tau: Array) -> Callable[[], None]:
         """Calls the function of the user with what compiled code has put down."""
-        q, u = np.split(asked[1:], [self._run.nq])
+        q, u = np.split(asked[1:], [self.run.nq])
         problem = self._problem  # the run keeps what is returned, and is not to keep itself
 
         def ask() -> None:
@@ -250,26 +336,41 @@ class CompiledSteps:
         return TableStruct(count, width, terms, -1, *places)
 
     def _describe_time(self) -> None:
-        run, problem, request = self._run, self._problem, self._problem.request
+        run, problem, request = self.run, self._problem, self._problem.request
         run.euler, run.step = request.method == "euler", request.step
         run.same_time, run.error_stride = problem.same_time, problem.error_stride
         run.break_count, run.breaks = len(problem.breaks), self._pointer(problem.breaks)
         run.row_count, run.row_times = len(problem.row_times), self._pointer(problem.row_times)
         run.last_t = -1.0
-        for name, column in self._recording.columns.items():
-            place = None if name in self._recording.zeros else column.ctypes.data
+        for name, column in self.recording.columns.items():
+            place = None if name in self.recording.zeros else column.ctypes.data
             setattr(run, f"{name}_column", place)
+
+    def _describe_constraints(self, named: Named, modes: Modes) -> None:
+        run, at, recording = self.run, self.layout, self.recording
+        now = ctypes.addressof(run) + RunStruct.now.offset
+        inertia = self._problem.inertia
+        self._struct = named_struct(named, modes, inertia, at.nq, now, self._pointer)
+        run.named = ctypes.addressof(self._struct)
+        run.force_column, run.mark_column = (
+            recording.forces.ctypes.data,
+            recording.marks.ctypes.data,
+        )
+        run.marks = modes.marks.ctypes.data
+        same = self._problem.same_time
+        self._excursions = excursions_of(self, named, modes, self._struct, same)
 
     def _lay_out(self) -> None:
         """Memory for states, what follows from them, and the equations of independent speeds."""
-        run, at = self._run, self._problem.rates.layout
+        run, at, named = self.run, self._problem.rates.layout, self._problem.named
+        more = 0 if named is None else 3 * named.constraints.count + 2 * len(named.limits)
         for name in ("x", "y", "stage", "half", "finer"):
             setattr(run, name, self._pointer(self._problem.start))
         for name in ("k", "ky", "k2", "k3", "k4", "trial"):
-            setattr(run, name, self._pointer(np.zeros(at.mass.stop + at.m)))
+            setattr(run, name, self._pointer(np.zeros(at.mass.stop + at.m + more)))
         run.factor, run.right = self._pointer(np.zeros(at.n**2)), self._pointer(np.zeros(at.n))
 
 
 def run_limit(constraint: constraints.Constraint) -> float:
     """What must push a constraint for it to let go."""
-    return run.RELEASE * constraint.limit
+    return holding.RELEASE * constraint.limit

@@ -1,4 +1,4 @@
-"""Constraints that hold throughout a simulation: what they make of accelerations and of states."""
+"""What constraints by name make of accelerations and of states, in NumPy; as in constraints.c."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane_dynamics.arrays import Array
-from kane_dynamics.errors import ArgumentError
-from kane_dynamics.kane.recombination import REDUNDANT, recombination, unsatisfied
-
-BROKEN = 1e-6
-"""Error in m or rad, or share of the speeds, by which a motion may violate constraints at first."""
+from kane_dynamics.kane.recombination import REDUNDANT, recombination
+from kane_dynamics.simulation.named import (
+    NO_GRIP,
+    OPEN,
+    PUSHES,
+    SLIDES,
+    STICKS,
+    Modes,
+    Named,
+)
+from kane_dynamics.simulation.status import Ended, Status
 
 CLOSED = 1e-12
 """Error in m or rad that need not be corrected."""
@@ -21,82 +27,188 @@ CLOSED = 1e-12
 CORRECTIONS = 4
 """Newton's steps back onto constraints after a step of the motion; one nearly always does."""
 
+LEFT_OVER = 1e-8
+"""What may be left of a row that follows from others, before speeds are chosen again."""
 
-@dataclass(frozen=True)
-class Said:
-    """What constraints say about a state: A u = 0, A u̇ + bias = 0, and no errors of positions."""
+CHOSEN_BELOW, STAYS_BELOW = 2.0, 10.0
+"""How much a dependent speed may follow from an independent one: when speeds are chosen, and
+before they are chosen again."""
 
-    A: Array
-    bias: Array
-    errors: Array
-    names: tuple[str, ...]
-    positions: NDArray[np.bool_]
+UNDECIDED = 1e-12
+"""Determinant of the equations of sliding contacts below which they have no solution."""
+
+RELEASE = 1.0 + 1e-12
+"""Share of the limit of its force beyond which a constraint no longer holds."""
+
+BARELY = 1e-10
+"""Speed of slip in m/s whose direction is not known."""
+
+FAR_FROM = 10.0
+"""Multiple of what an event function may be below zero, beyond which it may no longer."""
+
+MOST_PARTS = 1000
+"""Parts of one step that end with a change of a joint's friction, where there are constraints."""
 
 
 @dataclass(frozen=True, eq=False)
 class Holding:
-    """Constraints that hold.
+    """Constraints by name in the modes in which they stand.
 
     Attributes
     ----------
-    said : callable
-        What they say about q and u.
+    named : Named
+    modes : Modes
     moved : callable
-        Coordinates q after a small motion (n,).
+        Coordinates q after a small motion (n,), at a time.
     inertia : array (n,)
         What each speed feels alone at the start; by it small corrections are measured.
     """
 
-    said: Callable[[Array, Array], Said]
-    moved: Callable[[Array, Array], Array]
+    named: Named
+    modes: Modes
+    moved: Callable[[float, Array, Array], Array]
     inertia: Array
 
-    def accelerations(
-        self, q: Array, u: Array, M: Array, right: Array, held: NDArray[np.intp]
+    @property
+    def acts(self) -> bool:
+        """Whether constraints do anything to the motion."""
+        return bool(self.modes.holds.any() or (self.modes.grip == SLIDES).any())
+
+    def said(self, t: float, q: Array, u: Array) -> Array:
+        """Coefficients, bias and error of all rows; slip is aimed along its velocity."""
+        said = self.named.rows(t, q, u, self.modes.anchors)
+        modes = self.modes
+        for k, limit in enumerate(self.named.limits):
+            begun, size = modes.direction[k], limit.size
+            v = said[limit.first : limit.first + size, :-2] @ u
+            speed, along = float(np.linalg.norm(v)), float(v @ begun[:size])
+            modes.aimed[k] = begun
+            if modes.grip[k] == SLIDES and size > 1 and speed > BARELY and along != 0.0:
+                modes.aimed[k, :size] = np.sign(along) * v / speed
+        return said
+
+    # ------------------------------------------------------------------------ the equations
+    def constrained(
+        self, said: Array, M: Array, applied: Array, held: NDArray[np.intp]
     ) -> tuple[Array, Array, Array]:
         """While some speeds are held at zero besides.
 
         Returns
         -------
-        udot, generalized, on_held
-            Accelerations, generalized forces of all that holds, and what holds each held speed.
+        udot, forces, on_held
+            Accelerations, forces of all rows, and what holds each held speed.
         """
-        said, n = self.said(q, u), len(u)
-        A = np.concatenate([said.A, np.eye(n)[held]])
-        bias = np.concatenate([said.bias, np.zeros(len(held))])
+        modes, n, count = self.modes, len(applied), len(said)
+        rows = np.flatnonzero(modes.holds)
+        A = np.concatenate([said[rows, :-2], np.eye(n)[held]])
+        bias = np.concatenate([said[rows, -2], np.zeros(len(held))])
         own = recombination(A, np.diagonal(M))
+        friction, pressed = self._slips(said, rows)
+        free = [k for k in friction if k not in pressed]
+        right = applied + sum((friction[k] * modes.factors[k] for k in free), 0.0)
         udot = own.accelerations(M, right, bias)
-        generalized = M @ udot - right
-        forces = own.forces(generalized) if len(held) else np.zeros(len(bias))
-        return udot, generalized, forces[len(said.bias) :]
+        forces = own.forces(M @ udot - right)
+        amounts = {k: modes.factors[k] for k in free}
+        if pressed:
+            udot, forces, more = self._slide(own, M, udot, forces, friction, pressed)
+            amounts.update(more)
+        all_forces = np.zeros(count)
+        all_forces[rows] = forces[: len(rows)]
+        for k, amount in amounts.items():
+            limit = self.named.limits[k]
+            own_rows = slice(limit.first, limit.first + limit.size)
+            all_forces[own_rows] = -amount * modes.aimed[k, : limit.size]
+        return udot, all_forces, forces[len(rows) :]
 
-    def corrected(self, q: Array, u: Array) -> tuple[Array, Array]:
+    def _slips(
+        self, said: Array, rows: NDArray[np.intp]
+    ) -> tuple[dict[int, Array], dict[int, int]]:
+        """Generalized force of each slip per unit of friction; and which row presses it."""
+        friction: dict[int, Array] = {}
+        pressed: dict[int, int] = {}
+        places = {int(row): k for k, row in enumerate(rows)}
+        for k, limit in enumerate(self.named.limits):
+            if self.modes.grip[k] != SLIDES:
+                continue
+            own = said[limit.first : limit.first + limit.size, :-2]
+            friction[k] = -(self.modes.aimed[k, : limit.size] @ own)
+            if limit.of in places:
+                pressed[k] = places[limit.of]
+            elif limit.of >= 0:
+                del friction[k]
+        return friction, pressed
+
+    def _slide(
+        self,
+        own: object,
+        M: Array,
+        udot: Array,
+        forces: Array,
+        friction: dict[int, Array],
+        pressed: dict[int, int],
+    ) -> tuple[Array, Array, dict[int, float]]:
+        """Friction that is a share of forces which it changes itself."""
+        which, none = list(pressed), np.zeros(len(forces))
+        motions = [own.accelerations(M, friction[k], none) for k in which]  # type: ignore[attr-defined]
+        answers = [
+            own.forces(M @ motion - friction[k])  # type: ignore[attr-defined]
+            for k, motion in zip(which, motions)
+        ]
+        rows = [pressed[k] for k in which]
+        factors = np.array([self.modes.factors[k] for k in which])
+        factors = np.where(forces[rows] < 0.0, -factors, factors)
+        couple = np.eye(len(which)) - np.array(answers)[:, rows].T * factors
+        if not np.linalg.det(couple) > UNDECIDED:
+            raise Ended(Status.UNSOLVABLE)
+        amounts = factors * np.linalg.solve(couple, forces[rows])
+        udot = udot + amounts @ np.array(motions)
+        forces = forces + amounts @ np.array(answers)
+        return udot, forces, dict(zip(which, amounts.tolist()))
+
+    # ------------------------------------------------------------------------------ events
+    def watched(self, said: Array, u: Array, udot: Array, forces: Array) -> tuple[Array, Array]:
+        """Functions that are not negative while modes last, and their rates as far as known."""
+        modes, count = self.modes, len(said)
+        g, rate = np.full(len(modes.slack), np.inf), np.zeros(len(modes.slack))
+        for row in np.flatnonzero(modes.watched == PUSHES):
+            g[row] = forces[row] + modes.slack[row]
+        for row in np.flatnonzero(modes.watched == OPEN):
+            g[row], rate[row] = said[row, -1] + modes.slack[row], said[row, :-2] @ u
+        for k, limit in enumerate(self.named.limits):
+            if modes.grip[k] == NO_GRIP:
+                continue
+            own, slack = slice(limit.first, limit.first + limit.size), modes.slack[count + k]
+            if modes.grip[k] == STICKS:
+                pressed = 1.0 if limit.of < 0 else abs(forces[limit.of])
+                size = float(np.linalg.norm(forces[own]))
+                g[count + k] = RELEASE * limit.static * pressed - size + slack
+            else:
+                direction = modes.direction[k, : limit.size]
+                g[count + k] = direction @ (said[own, :-2] @ u) + slack
+                rate[count + k] = direction @ (said[own, :-2] @ udot + said[own, -2])
+        return g, rate
+
+    def go_on(self, g: Array) -> None:
+        """Slips go on from where they go to now; what has come free is watched closely."""
+        modes = self.modes
+        far = np.isfinite(g) & (g > FAR_FROM * modes.slack)
+        modes.slack[far] = 0.0
+        slides = modes.grip == SLIDES
+        modes.direction[slides] = modes.aimed[slides]
+
+    # ------------------------------------------------------------------ back onto constraints
+    def corrected(self, t: float, q: Array, u: Array) -> tuple[Array, Array]:
         """The nearest state that satisfies the constraints."""
-        for _ in range(CORRECTIONS):
-            said = self.said(q, u)
-            rows, errors = said.A[said.positions], said.errors[said.positions]
-            if not np.abs(errors).max(initial=0.0) > CLOSED:
+        rows = np.flatnonzero(self.modes.holds)
+        of_positions = rows[self.named.positions[rows]]
+        for turn in range(CORRECTIONS + 1):
+            said = self.named.rows(t, q, u, self.modes.anchors)
+            errors = said[of_positions, -1]
+            if turn == CORRECTIONS or not np.abs(errors).max(initial=0.0) > CLOSED:
                 break
-            q = self.moved(q, self._nearest(rows, -errors))
-        said = self.said(q, u)
-        return q, u + self._nearest(said.A, -said.A @ u)
-
-    def refuse_violation(self, q: Array, u: Array) -> None:
-        """ArgumentError if a motion cannot begin here; it names the constraint."""
-        said = self.said(q, u)
-        errors = np.where(said.positions, np.abs(said.errors), 0.0)
-        if not errors.max(initial=0.0) <= BROKEN:
-            k = int(np.argmax(np.where(np.isfinite(errors), errors, np.inf)))
-            raise ArgumentError(
-                f"simulate: q0 violates constraint {said.names[k]!r} by {errors[k]:.3g}, expected "
-                "one that satisfies it: assemble finds one"
-            )
-        off = unsatisfied(said.A, 0.0 * said.bias, u)
-        if not off.max(initial=0.0) <= BROKEN:
-            raise ArgumentError(
-                f"simulate: u0 violates constraint {said.names[int(off.argmax())]!r}, expected "
-                "speeds that satisfy it: admissible_speeds gives them"
-            )
+            q = self.moved(t, q, self._nearest(said[of_positions, :-2], -errors))
+        A = said[rows, :-2]
+        return q, u + self._nearest(A, -A @ u)
 
     def _nearest(self, A: Array, right: Array) -> Array:
         """The smallest motion with A motion = right."""

@@ -1,19 +1,10 @@
 /* The loop of a simulation with fixed step: tables over time, steps, the end of modes, speeds that
  * are held, errors of steps, recording. run.py and loop.py are the same in Python, and say more;
- * what follows from a state, which is q, u and the work done, stands where rates.py says. */
-#include <float.h>
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-
-#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
-#error "floating point is relaxed, as by -ffast-math: what is not finite would not be noticed"
-#endif
-
-typedef void kernel(const double *const *in, double *out);
+ * what follows from a state, which is q, u and the work done, stands where rates.py says. Constraints
+ * by name come from constraints.c, which stands before this text. */
 
 enum { LIMITED, ONE_SIDED, FINAL };
-enum { RUNNING, FINISHED, DIVERGED, SINGULAR, INPUT_FAULT, LIMIT_REACHED, DOUBTFUL };
+enum { ONE_MORE_LOOK = 0, GO_BACK = -1, TRY = -2, TAKE = -3, CORRECT = -4 }; /* instead of steps */
 
 typedef struct {
     int64_t count, width, terms, span;
@@ -31,6 +22,7 @@ typedef struct {
     const double *limits;
     double *modes;
     int64_t *pinned, *is_held, *free;
+    Named *named; /* constraints by name, if there are any */
     Table *tables;
     /* a function of the user: how Python calls it and drops its result; t, q, u that it is given */
     void *(*call)(void *), (*release)(void *), *callable;
@@ -41,17 +33,27 @@ typedef struct {
     const double *breaks, *row_times;
     /* what came out: columns of t, q, u, udot, tau, other forces, work */
     double *t_column, *q_column, *u_column, *udot_column, *tau_column, *other_column, *work_column;
+    double *force_column;
+    int8_t *mark_column;
+    const int8_t *marks; /* how constraints by name stand, as it is recorded */
     int64_t rows_done;
     double local_error, roughest;
     /* where it is: x at t, and k that follows from x, if that is known; else y and ky at last_t */
-    int64_t status, culprit, span, step_in_span, steps_done, stuck, known, changes, estimates;
-    double t, last_t, now, middle;
+    int64_t status, culprit, span, step_in_span, steps_done, stuck, acts, known, changes, estimates;
+    double t, last_t, now, middle, until;
     double *x, *k, *y, *ky, *stage, *half, *finer, *k2, *k3, *k4, *trial, *factor, *right;
 } Run;
 
 static double *events(const Run *r, const double *k) { return (double *)k + r->nq + 4 * r->n + 1; }
 static double *mass_of(const Run *r, const double *k) { return events(r, k) + 2 * r->m; }
 static double *pushes(const Run *r, const double *k) { return mass_of(r, k) + r->n * r->n; }
+/* Of constraints by name: event functions, their rates, forces of rows. */
+static double *named_events(const Run *r, const double *k) { return pushes(r, k) + r->m; }
+static int64_t named_count(const Run *r) { return r->named->count + r->named->limit_count; }
+static double *named_forces(const Run *r, const double *k)
+{
+    return named_events(r, k) + 2 * named_count(r);
+}
 static int is_stuck(const Run *r, int64_t c) { return r->kinds[c] == LIMITED && r->modes[c] == 0.0; }
 
 /* ----------------------------------------------------------------- what follows from a state */
@@ -151,6 +153,38 @@ static int recombine(Run *r, double *k)
     return status;
 }
 
+static void say_rows(Run *r, const double *x)
+{
+    r->named->in[r->named->state] = x;
+    r->named->in[r->named->state + 1] = x + r->nq;
+    r->named->rows(r->named->in, r->named->said);
+}
+
+/* What constraints by name make of a state, and speeds that are held besides. */
+static int follow_named(Run *r, const double *x, double *k)
+{
+    Named *c = r->named;
+    double *udot = k + r->nq, *other = udot + 2 * r->n + 1, *force = named_forces(r, k);
+    double *g = named_events(r, k);
+    const double *u = x + r->nq;
+    int status = RUNNING;
+    say_rows(r, x);
+    aim(c, u);
+    if (r->acts) { /* what slides takes energy */
+        double *power = udot + r->n, before = dot(u, other, r->n);
+        status = constrain(c, mass_of(r, k), r->is_held, udot, other, c->push, force);
+        *power += dot(u, other, r->n) - before;
+    } else
+        memset(force, 0, (size_t)c->count * sizeof(double));
+    for (int64_t i = 0; i < r->m; i++)
+        if (is_stuck(r, i)) {
+            pushes(r, k)[i] = c->push[r->rows[i]];
+            events(r, k)[i] = r->limits[i] - fabs(c->push[r->rows[i]]);
+        }
+    watch(c, u, udot, force, g, g + named_count(r));
+    return status;
+}
+
 /* Everything that follows from a state in the present modes. */
 static int evaluate(Run *r, double t, const double *x, double *k)
 {
@@ -163,8 +197,10 @@ static int evaluate(Run *r, double t, const double *x, double *k)
     int status = r->call ? ask(r, t, x) : RUNNING;
     if (status != RUNNING)
         return status;
-    (r->stuck ? r->held : r->rates)(r->in, k);
-    if (r->stuck)
+    (r->acts ? r->held : r->rates)(r->in, k);
+    if (r->named)
+        status = follow_named(r, x, k);
+    else if (r->acts)
         status = recombine(r, k);
     for (int64_t c = 0; c < r->m; c++)
         if (r->kinds[c] == LIMITED)
@@ -239,6 +275,39 @@ static int runge_kutta_4(Run *r, double t, double h, const double *restrict x,
     return status;
 }
 
+/* Takes a state back onto the constraints that hold: the nearest one. */
+static int correct(Run *r, double t, double *x)
+{
+    Named *c = r->named;
+    int status = RUNNING;
+    for (int64_t turn = 0; status == RUNNING; turn++) {
+        double most = 0.0;
+        say_rows(r, x);
+        for (int64_t i = 0; i < c->count; i++) {
+            c->wanted[i] = -row_of(c, i)[c->n + 1];
+            if (c->holds[i] && c->positions[i])
+                most = fmax(most, fabs(c->wanted[i]));
+        }
+        if (!(most > CLOSED) || turn == CORRECTIONS)
+            break;
+        status = nearest(c, 1, c->wanted);
+        r->now = t;
+        r->short_in[r->state] = x;
+        r->short_in[r->state + 1] = c->wanted;
+        r->coordinate_rates(r->short_in, c->rates);
+        for (int64_t i = 0; i < r->nq; i++)
+            x[i] += c->rates[i];
+        normalize(r, x);
+    }
+    for (int64_t i = 0; i < c->count; i++)
+        c->wanted[i] = -dot(row_of(c, i), x + r->nq, r->n);
+    if (status == RUNNING)
+        status = nearest(c, 0, c->wanted);
+    for (int64_t i = 0; i < r->n; i++)
+        x[r->nq + i] += c->wanted[i];
+    return status;
+}
+
 /* From x at t to y at t + h, in the present modes. */
 static int advance(Run *r, double t, double h, const double *x, const double *k1, double *y)
 {
@@ -250,7 +319,7 @@ static int advance(Run *r, double t, double h, const double *x, const double *k1
         if (!(fabs(y[i]) < LARGEST_COORDINATE))
             r->culprit = r->n + i, status = DIVERGED;
     normalize(r, y);
-    return status;
+    return r->named && r->acts && status == RUNNING ? correct(r, t + h, y) : status;
 }
 
 /* Whether the step just computed, of length h, is to have its error estimated: if it is further from
@@ -299,6 +368,14 @@ static int estimate_error(Run *r, double h, int *doubt)
 
 /* ------------------------------------------------------------------------- the end of a mode */
 
+static double worst_named(const Run *r, const double *k)
+{
+    double least = INFINITY, *g = named_events(r, k);
+    for (int64_t e = 0; e < named_count(r); e++)
+        least = g[e] < least ? g[e] : least;
+    return least;
+}
+
 /* The least of the event functions: negative where a mode has ended. */
 static double worst(const Run *r, const double *k)
 {
@@ -306,7 +383,7 @@ static double worst(const Run *r, const double *k)
     for (int64_t c = 0; c < r->m; c++)
         if (g[c] < least && !(r->pinned[c] && is_stuck(r, c)))
             least = g[c];
-    return least;
+    return r->named ? fmin(least, worst_named(r, k)) : least;
 }
 
 /* The constraint that ends the motion, -1 if none does. */
@@ -318,20 +395,27 @@ static int64_t final_end(const Run *r, const double *k)
     return -1;
 }
 
-/* When within a step an event function, taken for the cubic polynomial with the values and slopes
- * at both ends, was negative and has come back; else h. */
-static double excursion(const Run *r, double h)
+/* The part of a step, if less than `first`, at which some functions, taken for the cubic polynomials
+ * with their values and slopes at both ends, were negative and have come back. */
+static double turn_of(const double *g0, const double *g1, int64_t size, double h, double first)
 {
-    const double *g0 = events(r, r->k), *g1 = events(r, r->ky);
-    double first = 1.0;
-    for (int64_t c = 0; c < r->m; c++) {
-        double slope = h * g0[r->m + c], after = h * g1[r->m + c], rise = g1[c] - g0[c];
+    for (int64_t c = 0; c < size; c++) {
+        double slope = h * g0[size + c], after = h * g1[size + c], rise = g1[c] - g0[c];
         double b = 3.0 * rise - 2.0 * slope - after, d = slope + after - 2.0 * rise;
         double turn = -slope / (b + sqrt(b * b - 3.0 * d * slope));
         double least = g0[c] + turn * (slope + turn * (b + turn * d));
         if (slope < 0.0 && after > 0.0 && least < 0.0)
             first = fmin(first, turn);
     }
+    return first;
+}
+
+/* When within a step an event function was negative and has come back; else h. */
+static double excursion(const Run *r, double h)
+{
+    double first = turn_of(events(r, r->k), events(r, r->ky), r->m, h, 1.0);
+    if (r->named)
+        first = turn_of(named_events(r, r->k), named_events(r, r->ky), named_count(r), h, first);
     return h * first;
 }
 
@@ -372,13 +456,14 @@ static int find_end(Run *r, double *h, int64_t *final)
 }
 
 /* ------------------------------------------------------------------------------ what follows */
-static void count_stuck(Run *r)
+static void take_stock(Run *r)
 {
     r->stuck = 0;
     memset(r->is_held, 0, (size_t)r->n * sizeof(int64_t));
     for (int64_t c = 0; c < r->m; c++)
         if (is_stuck(r, c))
             r->is_held[r->rows[c]] = 1, r->stuck++;
+    r->acts = r->stuck || (r->named && (r->named->looking || acts(r->named)));
 }
 
 /* The modes after a state where some have ended; what has come to rest is held at first. */
@@ -391,7 +476,7 @@ static void change(Run *r, int pin)
                 r->x[r->nq + r->rows[c]] = 0.0, r->pinned[c] = pin;
             r->modes[c] = r->kinds[c] == LIMITED ? 0.0 : 1.0 - r->modes[c];
         }
-    count_stuck(r);
+    take_stock(r);
     r->known = 0;
 }
 
@@ -409,7 +494,7 @@ static int agree(Run *r)
     for (int64_t c = 0; c < r->m && found < 0; c++)
         if (r->kinds[c] == LIMITED && r->x[r->nq + r->rows[c]] == 0.0 && g[r->m + c] < 0.0)
             r->modes[found = c] = 0.0;
-    count_stuck(r);
+    take_stock(r);
     return found < 0;
 }
 
@@ -437,6 +522,12 @@ static void write_row(Run *r, double t, const double *x, const double *k)
     if (r->other_column)
         memcpy(r->other_column + row * n, k + nq + 2 * n + 1, size);
     r->work_column[row] = x[nq + n];
+    if (r->named) {
+        size_t count = (size_t)r->named->count;
+        size_t marks = (size_t)named_count(r);
+        memcpy(r->force_column + row * r->named->count, named_forces(r, k), count * sizeof(double));
+        memcpy(r->mark_column + row * named_count(r), r->marks, marks);
+    }
 }
 
 static void write_last(Run *r, double t, const double *x, const double *k)
@@ -466,6 +557,19 @@ static int write_rows_before(Run *r, double end)
 }
 
 /* -------------------------------------------------------------------------------------- loop */
+
+/* Slips go on from where they go to now; what has come free is watched closely. */
+static void go_on(Run *r)
+{
+    Named *c = r->named;
+    const double *g = named_events(r, r->k);
+    for (int64_t e = 0; e < named_count(r); e++)
+        if (g[e] > FAR_FROM * c->slack[e] && isfinite(g[e]))
+            c->slack[e] = 0.0;
+    for (int64_t l = 0; l < c->limit_count; l++)
+        if (c->grip[l] == SLIDES)
+            memcpy(c->direction + 2 * l, c->aimed + 2 * l, 2 * sizeof(double));
+}
 
 /* Takes the state that was reached for the present one; what follows from it may be known. */
 static void accept(Run *r, double t, int known)
@@ -506,7 +610,7 @@ static int ends_within(Run *r, double *h, int64_t may_turn, int *status)
 /* From r->t to the end of a step, in several parts if modes change on the way. */
 static int reach(Run *r, double target)
 {
-    int64_t most_changes = 4 * r->n + 8, final = -1;
+    int64_t most_changes = r->named ? MOST_PARTS : 4 * r->n + 8, final = -1;
     while (r->t < target) {
         double end = part_end(r, target), h = end - r->t, whole = h, part;
         int ends = 0, doubt = 0;
@@ -519,7 +623,7 @@ static int reach(Run *r, double target)
             write_row(r, r->t, r->x, r->k);
         status = advance(r, r->t, h, r->x, r->k, r->y);
         int estimated = status == RUNNING && is_estimated(r, h);
-        if (status == RUNNING && r->m)
+        if (status == RUNNING && (r->m || r->named))
             ends = ends_within(r, &h, r->changes < most_changes, &status);
         part = h;
         if (status == RUNNING && ends && r->changes < most_changes)
@@ -533,12 +637,16 @@ static int reach(Run *r, double target)
             status = write_rows_before(r, end);
         if (status != RUNNING)
             return status;
-        accept(r, end, r->m > 0);
+        accept(r, end, r->m > 0 || r->named != NULL);
         r->culprit = final;
         if (final >= 0)
             return LIMIT_REACHED;
         if (ends)
             change(r, h < AT_ONCE * part), r->changes++;
+        if (ends && r->named && worst_named(r, r->k) < 0.0)
+            return EVENT;
+        if (!ends && r->named)
+            go_on(r);
         if (doubt)
             return DOUBTFUL;
     }
@@ -563,6 +671,27 @@ static int finish(Run *r)
     return status == RUNNING ? FINISHED : status;
 }
 
+/* What Python asks for when constraints by name change: what follows from the present state; the
+ * state before the last step; a state on the way from there, and to go on from it. */
+static int64_t special(Run *r, int64_t what)
+{
+    double g;
+    take_stock(r);
+    if (what == ONE_MORE_LOOK) { /* with the inputs of what comes after */
+        r->middle = r->t + r->same_time;
+        enter_spans(r);
+        r->known = 0;
+        return settle(r);
+    }
+    if (what == GO_BACK)
+        return accept(r, r->last_t, 1), RUNNING;
+    if (what == TRY)
+        return look(r, r->until - r->t, &g);
+    if (what == CORRECT)
+        return correct(r, r->t, r->x);
+    return accept(r, r->until, 1), RUNNING;
+}
+
 /* Does at most so many steps and returns the status; the size of a run if there is none. When a step
  * is in doubt it returns early: y, x and `finer` are then where the step came from, where it led, and
  * where two half steps lead. What a run that fails has last found good becomes its last row. */
@@ -570,11 +699,13 @@ __attribute__((visibility("default"))) int64_t kane_loop(Run *r, int64_t steps)
 {
     if (r == NULL)
         return (int64_t)sizeof(Run);
-    for (count_stuck(r); steps > 0 && r->status == RUNNING; steps--) {
+    if (steps <= 0)
+        return special(r, steps);
+    for (take_stock(r); steps > 0 && r->status == RUNNING; steps--) {
         double target = step_end(r);
         int status = reach(r, target);
-        if (status == DOUBTFUL)
-            return DOUBTFUL;
+        if (status == DOUBTFUL || status == EVENT)
+            return status;
         r->status = status;
         r->steps_done++, r->step_in_span++, r->changes = 0;
         memset(r->pinned, 0, (size_t)r->m * sizeof(int64_t));
@@ -583,6 +714,8 @@ __attribute__((visibility("default"))) int64_t kane_loop(Run *r, int64_t steps)
             if (++r->span + 1 == r->break_count)
                 r->status = finish(r);
         }
+        if (r->named && r->status == RUNNING && r->t >= r->named->halt)
+            return EVENT;
     }
     if (r->status > FINISHED && r->known)
         write_last(r, r->t, r->x, r->k);

@@ -9,6 +9,9 @@ import numpy as np
 from kane_dynamics.arrays import Array
 from kane_dynamics.simulation.balance import Judge
 from kane_dynamics.simulation.constraints import PARTS_AT_STOPS, Kind
+from kane_dynamics.simulation.events import Event
+from kane_dynamics.simulation.excursions import Excursions, Present
+from kane_dynamics.simulation.holding import MOST_PARTS
 from kane_dynamics.simulation.problem import SAME_TIME, Problem
 from kane_dynamics.simulation.rates import evaluated
 from kane_dynamics.simulation.run import AT_ONCE, Run, refuse_unreasonable
@@ -37,9 +40,20 @@ class FixedSteps(Run):
         self._roughest, self._estimates = 0.0, 0
         sides = [each.kind == Kind.ONE_SIDED for each in problem.rates.side.constraints]
         self._one_sided = np.array(sides, bool)
+        self._last: tuple[float, Array, Array | None] = (-1.0, self.x, None)
+        self._excursions = None
+        if problem.named is not None and self.holding is not None:
+            nq, same, modes = self.layout.nq, problem.same_time, self.holding.modes
+            self._excursions = Excursions(problem.named, modes, LoopState(self), nq, same)
+
+    def events(self) -> tuple[Event, ...]:
+        return () if self._excursions is None else tuple(self._excursions.events)
 
     def run_all(self) -> None:
         step, breaks = self.problem.request.step, self.problem.breaks.tolist()
+        excursions = self._excursions
+        if excursions is not None:
+            excursions.begin()
         for begin, end in itertools.pairwise(breaks):
             number, target, self._k = 0, begin, None
             while target < end:
@@ -49,12 +63,18 @@ class FixedSteps(Run):
                     target = end
                 self._reach(target)
                 self.steps += 1
+                if excursions is not None and target < breaks[-1]:
+                    while excursions.conditional and excursions.after_step():
+                        self._reach(target)
+                    if self.t >= excursions.halt:
+                        excursions.at_event()
         self.middle = self.t
         self.recording.write_last(self.t, self.x, self.settle(self.t, self.x))
 
     def _reach(self, target: float) -> None:
         """To the end of a step, in several parts if modes change on the way."""
-        changes, most_changes = 0, 4 * self.layout.n + 8
+        changes, named = 0, self.holding is not None
+        most_changes = MOST_PARTS if named else 4 * self.layout.n + 8
         self.pinned[:] = False
         while self.t < target:
             t, x, end = self.t, self.x, self._part_end(target)
@@ -66,7 +86,7 @@ class FixedSteps(Run):
             self.look(t, x, k1)
             y, k = self._after(h), None
             estimated, ends, final = self._is_estimated(h, y), False, -1
-            if self.layout.m:
+            if self.layout.m or named:
                 k = self.evaluate(end, y)
                 ends = self.worst(k) < 0.0
                 turn = h if ends or changes == most_changes else self.excursion(h, k1, k)
@@ -82,6 +102,7 @@ class FixedSteps(Run):
             elif estimated:
                 self._estimate_error(h, y)
             self._write_rows_before(end)
+            self._last = self.t, self.x, k1
             self.t, self.x, self._k = end, y, k
             if final >= 0 and k is not None:
                 self.recording.write_last(end, y, k)
@@ -89,6 +110,11 @@ class FixedSteps(Run):
             if k is not None and ends:
                 self.x, self._k = self.change(y, k, h < AT_ONCE * whole), None
                 changes += 1
+                if k is not None and self._excursions and (self.named_events(k) < 0.0).any():
+                    self.x = self.x.copy()
+                    self._excursions.at_event()
+            elif k is not None and self.holding is not None:
+                self.holding.go_on(self.named_events(k))
 
     def _part_end(self, target: float) -> float:
         """How far to go at once: stops are too stiff for a whole step."""
@@ -116,11 +142,11 @@ class FixedSteps(Run):
             y = self._semi_implicit_euler(h, x, k1)
         else:
             y = self._runge_kutta_4(t, h, x, k1)
-        at, holding = self.layout, self.problem.holding
+        at, holding = self.layout, self.holding
         refuse_unreasonable(y[at.qdot], y[at.udot])
         y = self.problem.normalized(y)
-        if holding is not None:
-            y[at.qdot], y[at.udot] = holding.corrected(y[at.qdot], y[at.udot])
+        if holding is not None and holding.acts:
+            y[at.qdot], y[at.udot] = holding.corrected(t + h, y[at.qdot], y[at.udot])
         return y
 
     def _semi_implicit_euler(self, h: float, x: Array, k1: Array) -> Array:
@@ -181,3 +207,65 @@ class FixedSteps(Run):
     def _is_doubtful(self, off: Array, y: Array) -> bool:
         at = self.layout.udot
         return bool((off[at] > DOUBT * np.abs(y[at]) + SLOW).any())
+
+
+class LoopState(Present):
+    """The state of a loop in Python, as excursions see and change it."""
+
+    def __init__(self, loop: FixedSteps) -> None:
+        self._loop = loop
+        self._tried: Array = loop.x
+
+    @property
+    def t(self) -> float:  # type: ignore[override]
+        return float(self._loop.t)
+
+    @property
+    def x(self) -> Array:  # type: ignore[override]
+        x: Array = self._loop.x
+        return x
+
+    @property
+    def last_t(self) -> float:  # type: ignore[override]
+        return self._loop._last[0]
+
+    @property
+    def step(self) -> int:  # type: ignore[override]
+        return self._loop.steps
+
+    def look(self) -> Status:
+        loop = self._loop
+        loop.looking, loop.middle = True, loop.t + loop.problem.same_time
+        try:
+            k = loop.settle(loop.t, loop.x)
+        except Ended as end:
+            return end.status
+        finally:
+            loop.looking = False
+        size = len(loop.named_events(k))
+        self.M, self.applied, self.said = loop.seen
+        self.g, self.forces = loop.named_events(k), k[len(k) - len(self.said) :]
+        self.held = loop.rows[loop.stuck]
+        assert size == len(self.g)
+        loop._k = None
+        return Status.RUNNING
+
+    def correct(self) -> None:
+        loop, at = self._loop, self._loop.layout
+        if loop.holding is not None and loop.holding.acts:
+            x = loop.x
+            x[at.qdot], x[at.udot] = loop.holding.corrected(loop.t, x[at.qdot], x[at.udot])
+
+    def go_back(self) -> None:
+        loop = self._loop
+        loop.t, loop.x, loop._k = loop._last
+
+    def state_at(self, t: float) -> Array:
+        tried = self._tried = self._loop._after(t - self._loop.t)
+        return tried
+
+    def take(self, t: float) -> None:
+        loop = self._loop
+        loop._last = loop.t, loop.x, loop._k
+        loop.t, loop.x, loop._k = t, self._tried, None
+        loop.recording.forget_after(t)

@@ -35,6 +35,15 @@ def message(problem: Problem, outcome: Outcome) -> str:
             f"{request.duration:g} s; a larger tolerance than {request.tolerance:g} takes fewer, "
             f"and so may {_other_method(problem)}"
         )
+    if outcome.status == Status.UNSOLVABLE:
+        return (
+            f"after t = {t:.9g} s there are no forces of contacts that obey Coulomb's friction, "
+            "whatever slides (Painlevé); the last good state is kept"
+        )
+    if outcome.status == Status.VIOLATED:
+        return f"{outcome.fault}, at t = {t:.9g} s"
+    if outcome.status == Status.STORM:
+        return f"changes of constraints follow each other without end at t = {t:.9g} s"
     if outcome.status == Status.CANCELLED:
         return f"cancelled at t = {t:g} s of {request.duration:g} s"
     return _note(problem)
@@ -44,6 +53,13 @@ def error_at_start(problem: Problem, outcome: Outcome) -> KaneDynamicsError:
     """The error for a simulation that fails at its initial state."""
     if outcome.status == Status.INPUT_FAULT:
         return ArgumentError(f"{outcome.fault}, at t = 0 s")
+    if outcome.status == Status.VIOLATED:
+        return ArgumentError(f"{outcome.fault}, at t = 0 s")
+    if outcome.status == Status.UNSOLVABLE:
+        return ArgumentError(
+            "in the initial state there are no forces of contacts that obey Coulomb's friction, "
+            "whatever slides (Painlevé)"
+        )
     if _moves_without_input(problem):
         return ArgumentError(
             "torque and wrenches at t = 0 s are too large: accelerations are beyond all numbers"

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from kane_dynamics.arrays import Array
 from kane_dynamics.codegen.functions import Functions
+from kane_dynamics.errors import ArgumentError
 from kane_dynamics.simulation.checks import Checks, checks_of
+from kane_dynamics.simulation.events import Event, History
 from kane_dynamics.simulation.plot import plot
 from kane_dynamics.simulation.rates import evaluated
 from kane_dynamics.simulation.table import structured, write_csv
@@ -64,6 +67,7 @@ class Motion:
     _parameters: tuple[Array, ...] = field(repr=False)
     _local_error: float = field(repr=False)
     _global_error: float | None = field(repr=False, default=None)
+    _history: History | None = field(repr=False, default=None)
 
     def __repr__(self) -> str:
         said = f": {self.message}" if self.message else ""
@@ -78,6 +82,40 @@ class Motion:
         """How far the motion can be trusted; computed when it is first asked for."""
         return checks_of(self, self._local_error, self._global_error)
 
+    # ------------------------------------------------------------------------ constraints by name
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What happened to constraints, in the order of time."""
+        return () if self._history is None else self._history.events
+
+    @property
+    def constraint_forces(self) -> dict[str, Array]:
+        """What each constraint exerted, by name: (K, rows), zero where it did not hold.
+
+        Friction is there while it slides, too. Where constraints are redundant, forces are those
+        of least norm.
+        """
+        return {} if self._history is None else self._history.by_name
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """States of the state machine, one for each time; none without one."""
+        return () if self._history is None else self._history.states
+
+    def active(self, name: str) -> NDArray[np.bool_]:
+        """Whether a constraint held, and a contact was closed, (K,)."""
+        return self._constrained().active(name)
+
+    def sticking(self, name: str) -> NDArray[np.bool_]:
+        """Whether it held and did not slip, (K,)."""
+        return self._constrained().sticking(name)
+
+    def _constrained(self) -> History:
+        if self._history is None:
+            raise ArgumentError("there are no constraints in this motion")
+        return self._history
+
+    # ------------------------------------------------------------------------------- what follows
     def given(self, states: slice | int = slice(None)) -> dict[str, Array]:
         """States as inputs of the functions of the mechanism."""
         names = (each.name for each in self._functions.equations.parameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from kane_dynamics.kane.equations import Equations
 from kane_dynamics.simulation.constraints import Bounds, constraints_of, within
 from kane_dynamics.simulation.coupler import VirtualCoupler
 from kane_dynamics.simulation.history import Table
-from kane_dynamics.simulation.holding import Holding
 from kane_dynamics.simulation.inputs import input_of, wrench_table
+from kane_dynamics.simulation.named import Named
 from kane_dynamics.simulation.rates import Rates, RightHandSide, evaluated
 from kane_dynamics.simulation.request import Request
 from kane_dynamics.symbolic.program import Input, Signature
@@ -58,8 +58,10 @@ class Problem:
         From 0 to the duration, times that no step may cross because something is not smooth there.
     row_times : array
         When the motion is recorded.
-    holding : Holding, optional
-        Constraints that hold throughout.
+    named : Named, optional
+        Constraints by name, which may change on the way.
+    inertia : array (n,)
+        With such constraints: what each speed feels alone at the start.
     """
 
     request: Request
@@ -70,7 +72,8 @@ class Problem:
     same_time: float
     breaks: Array
     row_times: Array
-    holding: Holding | None = None
+    named: Named | None = None
+    inertia: Array = field(default_factory=lambda: np.zeros(0))
 
     @property
     def equations(self) -> Equations:
@@ -93,7 +96,7 @@ def problem_of(
     request: Request,
     bounds: Bounds,
     parameters: Sequence[Array] = (),
-    holding: Holding | None = None,
+    named: Named | None = None,
 ) -> Problem:
     """Fit what is asked for to a mechanism; ArgumentError says what does not fit.
 
@@ -105,16 +108,20 @@ def problem_of(
         Limits of positions, which the mechanism itself does not know.
     parameters : sequence of array
         Values of the late numbers of the equations.
-    holding : Holding, optional
-        Constraints that hold throughout.
+    named : Named, optional
+        Constraints by name.
     """
     equations = functions.equations
     _refuse_large_result(equations, request)
     q, u = _initial_state(equations, request)
-    if holding is not None:
+    if named is not None:
         _refuse_adaptive(request)
-        holding.refuse_violation(q, u)
-        q, u = holding.corrected(q, u)
+        named.refuse_violation(q, u)
+    elif request.switches or request.machine is not None:
+        raise ArgumentError(
+            "simulate: switches and machine are for robots with constraints, expected "
+            "load(…, constraints=…)"
+        )
     torque, pulls = _inputs(request)
     source = input_of(torque)
     table = source.table(equations)
@@ -131,9 +138,11 @@ def problem_of(
         tables.append((place, wrench_table(link, pulls[link])))
         place += tables[-1][1].width
     M = None
-    if request.limits == "compliant":
+    if request.limits == "compliant" or named is not None:
         late = dict(zip((each.name for each in equations.parameters), parameters))
         M = evaluated(functions.smooth, "mass_matrix", t=np.zeros(1), q=q, **late)
+    inertia = np.zeros(0) if M is None else np.diagonal(M).copy()
+    M = M if request.limits == "compliant" else None
     constraints = constraints_of(functions, request, bounds, q, M)
     q = within(constraints, q)
     own, smooth = source.numbers(equations), functions.smooth
@@ -143,7 +152,8 @@ def problem_of(
     numbers = np.concatenate([own, *(each.numbers for each in constraints)])
     duration, apart = request.duration, request.apart
     same_time = SAME_TIME * min(request.step, apart, duration)
-    knots = np.concatenate([np.empty(0), *(each.begins[1:] for _, each in tables)])
+    switched = [e.at for e in (() if named is None else named.switches) if e.at is not None]
+    knots = np.concatenate([np.array(switched, float), *(e.begins[1:] for _, e in tables)])
     return Problem(
         request=request,
         rates=Rates(smooth, side, source, numbers, tuple(parameters)),
@@ -153,7 +163,8 @@ def problem_of(
         same_time=same_time,
         breaks=_breaks(knots, duration, same_time),
         row_times=_row_times(duration, apart),
-        holding=holding,
+        named=named,
+        inertia=inertia,
     )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kane_dynamics.arrays import Array
+from kane_dynamics.simulation.events import Event
 from kane_dynamics.simulation.inputs import NoTorque
 from kane_dynamics.simulation.problem import Problem
 from kane_dynamics.simulation.status import Status
@@ -21,25 +23,32 @@ class Recording:
     Attributes
     ----------
     columns : dict from str to array
+    forces, marks : array
+        Of constraints by name, and how these stand.
     zeros : set of str
         Those of `columns` in which there is nothing.
     done : int
         How many rows have been written.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, marks: NDArray[np.int8] | None = None) -> None:
         layout, count = problem.rates.layout, len(problem.row_times) + 1
         n, nq = layout.n, layout.nq
         widths = dict(zip(COLUMNS, (0, nq, n, n, n, n, 0)))
         rates = problem.rates
         self.zeros = {"tau"} if isinstance(rates.input, NoTorque) else set()
-        if not (rates.side.links or rates.side.constraints):
+        if not (rates.side.links or rates.side.constraints or problem.named):
             self.zeros.add("other_forces")
         # zeros that nobody writes take no time
         self.columns = {
             name: (np.zeros if name in self.zeros else np.empty)((count, width) if width else count)
             for name, width in widths.items()
         }
+        self.forces, self.marks = np.zeros((count, 0)), np.zeros((count, 0), np.int8)
+        if problem.named is not None and marks is not None:
+            self.forces = np.zeros((count, problem.named.constraints.count))
+            self.marks = np.zeros((count, len(marks)), np.int8)
+        self._standing = marks
         self.done = 0
         self._layout, self._times, self._nearly = layout, problem.row_times, problem.same_time
 
@@ -60,7 +69,14 @@ class Recording:
         parts = (t, x[at.qdot], x[at.udot], k[at.udot], k[at.tau], k[at.other], x[-1])
         for column, part in zip(self.columns.values(), parts):
             column[self.done] = part
+        if self._standing is not None:
+            self.forces[self.done] = k[len(k) - self.forces.shape[1] :]
+            self.marks[self.done] = self._standing
         self.done += 1
+
+    def forget_after(self, t: float) -> None:
+        """Drop the rows that were written for a later time."""
+        self.done = int(np.searchsorted(self.column("t"), t, side="right"))
 
     def write_last(self, t: float, x: Array, k: Array) -> None:
         """Write a row after which nothing follows, unless it is there."""
@@ -86,6 +102,7 @@ class Outcome:
         What went wrong with the input.
     local_error : float
         Largest estimated error of a step.
+    events : tuple of Event
     """
 
     recording: Recording
@@ -93,3 +110,4 @@ class Outcome:
     culprit: int
     fault: str
     local_error: float
+    events: tuple[Event, ...] = ()

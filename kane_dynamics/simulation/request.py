@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -15,6 +15,7 @@ from kane_dynamics.errors import ArgumentError
 if TYPE_CHECKING:
     from kane_dynamics.simulation.coupler import VirtualCoupler
     from kane_dynamics.simulation.inputs import Torque, WrenchHistory
+    from kane_dynamics.simulation.switches import StateMachine, Switch
 
 Method = Literal["rk4", "euler", "dop853", "radau"]
 Limits = Literal["ignore", "stop", "compliant"]
@@ -67,6 +68,10 @@ class Request:
         irrational factor, or with a tolerance a hundred times smaller: ``motion.checks`` then says
         how far the two are apart at the end and on the way. A function that gives torques begins
         again at t = 0.
+    switches : list of Switch, optional
+        Constraints of the mechanism that are switched on or off on the way.
+    machine : StateMachine, optional
+        States with names that do so.
     max_steps : int, optional
         Steps beyond which a simulation with fixed step is refused, by default 10⁹, and one with
         adaptive step ends, by default after 10⁶: those run in Python, and take about a thousand
@@ -91,6 +96,8 @@ class Request:
     tolerance: float = 1e-8
     verify: bool = False
     max_steps: int | None = None
+    switches: Sequence[Switch] | None = None
+    machine: StateMachine | None = None
 
     def __post_init__(self) -> None:
         _refuse_other("method", self.method, METHODS)

@@ -15,14 +15,15 @@ from kane_dynamics.arrays import Array
 from kane_dynamics.codegen.functions import Function
 from kane_dynamics.errors import ArgumentError, SingularError
 from kane_dynamics.simulation.constraints import Friction, Kind, recombined
+from kane_dynamics.simulation.events import Event
+from kane_dynamics.simulation.holding import RELEASE, Holding
 from kane_dynamics.simulation.inputs import AskedTorque
+from kane_dynamics.simulation.named import Modes
 from kane_dynamics.simulation.problem import LARGEST_COORDINATE, LARGEST_SPEED, Problem
+from kane_dynamics.simulation.rates import evaluated
 from kane_dynamics.simulation.recording import Outcome, Recording
 from kane_dynamics.simulation.status import Ended, InputFault, Status
 from kane_dynamics.simulation.watch import Watch
-
-RELEASE = 1.0 + 1e-12
-"""Share of the limit of its force beyond which a constraint no longer holds."""
 
 HALVINGS = 44
 """Bisections after which the end of a mode is known well enough."""
@@ -50,11 +51,20 @@ class Run(ABC):
         Constraints that hold until the present step ends.
     margin : array (m,)
         What must push beyond its limit for a constraint to let go.
+    holding : Holding, optional
+        Constraints by name, as they stand.
+    looking : bool
+        Whether all that holds and slides is to be seen, though nothing may.
+    seen : tuple of array
+        The mass matrix, forces less the bias, and rows of such constraints, at the last state.
     """
 
     def __init__(self, problem: Problem, watch: Watch | None = None) -> None:
         self.problem, self.watch = problem, watch
-        self.layout, self.recording = problem.rates.layout, Recording(problem)
+        self.layout, self.holding = problem.rates.layout, holding_of(problem)
+        standing = None if self.holding is None else self.holding.modes.marks
+        self.recording = Recording(problem, standing)
+        self.looking, self.seen = False, (np.zeros((0, 0)),) * 3
         self.t, self.x, self.middle = 0.0, problem.start.copy(), 0.0
         constraints = problem.rates.side.constraints
         self.modes, self.margin = problem.modes.copy(), np.zeros(len(constraints))
@@ -86,12 +96,16 @@ class Run(ABC):
             with np.errstate(all="ignore"):
                 self.run_all()
         except Ended as end:
-            status, culprit = end.status, end.culprit
+            status, culprit, fault = end.status, end.culprit, end.fault
         except InputFault as error:
             status, fault = Status.INPUT_FAULT, str(error)
         if status != Status.FINISHED and self._known is not None:
             self.recording.write_last(*self._known)
-        return Outcome(self.recording, status, culprit, fault, self.local_error)
+        return Outcome(self.recording, status, culprit, fault, self.local_error, self.events())
+
+    def events(self) -> tuple[Event, ...]:
+        """What has happened to constraints by name."""
+        return ()
 
     # ---------------------------------------------------------------- what follows from a state
     @property
@@ -105,7 +119,8 @@ class Run(ABC):
         After the rates of events comes what pushes the constraints that hold.
         """
         at, rates, stuck = self.layout, self.problem.rates, self.stuck
-        held = bool(stuck.any()) or self.problem.holding is not None
+        own = self.holding
+        held = bool(stuck.any()) or (own is not None and (own.acts or self.looking))
         if held not in self._functions:
             self._functions[held] = rates.function(held)
         self._given.update(q=x[at.qdot], u=x[at.udot], modes=self.modes, t=np.array([t]))
@@ -114,26 +129,58 @@ class Run(ABC):
             k = self._functions[held](*(self._given[each.name] for each in rates.side.inputs))
         except ArgumentError:  # what is not a number has come into the equations
             raise Ended(Status.DIVERGED) from None
-        pushed = np.zeros(at.m)
-        if held:
-            pushed[stuck] = self._hold(x, k, stuck)
-        if not at.m:
+        pushed, watched = np.zeros(at.m), np.zeros(0)
+        if own is not None:
+            pushed[stuck], watched = self._follow_named(own, t, x, k, stuck, held)
+        elif held:
+            pushed[stuck] = self._hold(k, stuck)
+        if not at.m and own is None:
             return k[: at.gdot.stop]
         if held:
             k[at.g][stuck] = (self.limits + self.margin - np.abs(pushed))[stuck]
         k[at.gdot] += np.where(self.limited, self.modes * k[at.udot][self.rows], 0.0)
-        return np.append(k[: at.gdot.stop], pushed)
+        return np.concatenate([k[: at.gdot.stop], pushed, watched])
 
-    def _hold(self, x: Array, k: Array, stuck: Any) -> Array:
+    def _follow_named(
+        self, own: Holding, t: float, x: Array, k: Array, stuck: Any, held: bool
+    ) -> tuple[Array, Array]:
+        """What constraints by name make of a state.
+
+        Returns
+        -------
+        pushed, watched : array
+            What pushes against speeds that are held; event functions of the constraints, their
+            rates, and forces of their rows.
+        """
+        at, rows = self.layout, self.rows[stuck]
+        said, forces, pushed = own.said(t, x[at.qdot], x[at.udot]), None, np.zeros(len(rows))
+        if held:
+            M, right = k[at.mass].reshape(at.n, at.n), k[at.udot].copy()
+            self.seen = M.copy(), right, said
+            try:
+                k[at.udot], forces, on_held = own.constrained(said, M, right, rows)
+            except (np.linalg.LinAlgError, SingularError):
+                raise Ended(Status.SINGULAR) from None
+            exerted = M @ k[at.udot] - right
+            k[at.other] += exerted
+            k[at.power] += x[at.udot] @ exerted
+            pushed = -on_held
+        forces = np.zeros(len(said)) if forces is None else forces
+        g, rate = own.watched(said, x[at.udot], k[at.udot], forces)
+        return pushed, np.concatenate([g, rate, forces])
+
+    def named_events(self, k: Array) -> Array:
+        """Event functions of constraints by name."""
+        if self.holding is None:
+            return np.zeros(0)
+        begin = self.layout.gdot.stop + self.layout.m
+        return k[begin : begin + len(self.holding.modes.slack)]
+
+    def _hold(self, k: Array, stuck: Any) -> Array:
         """Put the accelerations in, and the forces that hold; what pushes against these."""
-        at, rows, holding = self.layout, self.rows[stuck], self.problem.holding
+        at, rows = self.layout, self.rows[stuck]
         M, right = k[at.mass].reshape(at.n, at.n), k[at.udot].copy()
         try:
-            if holding is not None:
-                state = x[at.qdot], x[at.udot]
-                k[at.udot], forces, own = holding.accelerations(*state, M, right, rows)
-                k[at.other] += forces
-                return -own
             held = np.zeros(at.n, bool)
             held[rows] = True
             k[at.udot], hold = recombined(M, right, held)
@@ -156,21 +203,29 @@ class Run(ABC):
     def worst(self, k: Array) -> float:
         """The least of the event functions: negative where a mode has ended."""
         g = np.where(self.stuck & self.pinned, np.inf, k[self.layout.g])
-        return float(g.min(initial=np.inf))
+        least = float(g.min(initial=np.inf))
+        return min(least, float(self.named_events(k).min(initial=np.inf)))
 
     def excursion(self, h: float, k0: Array, k1: Array) -> float:
         """When within a step an event function seems to have been negative and come back, else h.
 
         The function is taken for the cubic polynomial with the values and slopes at both ends.
         """
-        at = self.layout
-        g, slope, after = k0[at.g], h * k0[at.gdot], h * k1[at.gdot]
-        rise = k1[at.g] - g
+        g, slope = self._all_events(k0)
+        ends, after = self._all_events(k1)
+        slope, after, rise = h * slope, h * after, np.where(np.isfinite(g), ends - g, 0.0)
         b, c = 3.0 * rise - 2.0 * slope - after, slope + after - 2.0 * rise
         turn = -slope / (b + np.sqrt(b * b - 3.0 * c * slope))
         least = g + turn * (slope + turn * (b + turn * c))
         found = turn[(slope < 0.0) & (after > 0.0) & (least < 0.0)]
         return float(h * found.min(initial=1.0))
+
+    def _all_events(self, k: Array) -> tuple[Array, Array]:
+        """Event functions and their rates."""
+        at, size = self.layout, len(self.named_events(k))
+        begin = at.gdot.stop + at.m + size
+        g = np.concatenate([k[at.g], self.named_events(k)])
+        return g, np.concatenate([k[at.gdot], k[begin : begin + size]])
 
     def find_end(
         self, t: float, h: float, begin: Array, end: Array, after: After
@@ -240,7 +295,7 @@ class Run(ABC):
         for _ in range(8 * at.m):
             waits = self.stuck & ~self.pinned & (k[at.g] < 0.0)
             if waits.any():
-                pushed = k[at.gdot.stop :]
+                pushed = k[at.gdot.stop : at.gdot.stop + at.m]
                 share = np.where(waits, np.abs(pushed) / (self.limits + self.margin), 0.0)
                 hardest = int(np.argmax(share))
                 self.modes[hardest] = np.sign(pushed[hardest])
@@ -252,6 +307,20 @@ class Run(ABC):
                 self.modes[backward[0]] = 0.0
             k = self.evaluate(t, x)
         return k
+
+
+def holding_of(problem: Problem) -> Holding | None:
+    """Constraints by name, as they stand before a motion begins."""
+    if problem.named is None:
+        return None
+    functions, rates = problem.rates.functions, problem.rates
+
+    def moved(t: float, q: Array, motion: Array) -> Array:
+        given = rates.named(t=np.array([t]), q=q, u=motion)
+        x = np.append(q + evaluated(functions, "coordinate_rates", **given), 0.0)
+        return problem.normalized(x)[:-1]
+
+    return Holding(problem.named, Modes(problem.named), moved, problem.inertia)
 
 
 def asked(source: AskedTorque, problem: Problem, t: float, q: Array, u: Array) -> Array:

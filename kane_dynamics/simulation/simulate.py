@@ -13,10 +13,11 @@ from kane_dynamics.errors import CompileError
 from kane_dynamics.simulation.balance import Judge
 from kane_dynamics.simulation.compiled import CompiledSteps
 from kane_dynamics.simulation.constraints import Bounds
-from kane_dynamics.simulation.holding import Holding
+from kane_dynamics.simulation.events import History
 from kane_dynamics.simulation.loop import FixedSteps
 from kane_dynamics.simulation.messages import error_at_start, message
 from kane_dynamics.simulation.motion import Motion
+from kane_dynamics.simulation.named import Named
 from kane_dynamics.simulation.problem import Problem, problem_of
 from kane_dynamics.simulation.rates import evaluated
 from kane_dynamics.simulation.recording import COLUMNS, Outcome
@@ -33,7 +34,7 @@ def simulate(
     parameters: Sequence[Array] = (),
     progress: ProgressChoice = None,
     cancel: Cancel | None = None,
-    holding: Holding | None = None,
+    named: Named | None = None,
 ) -> Motion:
     """The motion of a mechanism.
 
@@ -49,10 +50,10 @@ def simulate(
         Values of the late numbers of the equations.
     progress, cancel
         As in `Watch`.
-    holding : Holding, optional
-        Constraints that hold throughout; such a simulation runs in Python.
+    named : Named, optional
+        Constraints by name.
     """
-    problem = problem_of(functions, request, bounds, parameters, holding)
+    problem = problem_of(functions, request, bounds, parameters, named)
     outcome, motion = _simulated(problem, progress, cancel)
     if not request.verify or outcome.status == Status.CANCELLED:
         return motion
@@ -79,7 +80,7 @@ def _integrated(problem: Problem, watch: Watch, judge: Judge) -> Outcome:
 
         return AdaptiveSteps(problem, watch).outcome()
     backend = problem.rates.functions.backend
-    if backend != "numpy" and problem.holding is None:
+    if backend != "numpy":
         try:
             return CompiledSteps(problem, watch, judge).outcome()
         except CompileError as error:
@@ -98,6 +99,16 @@ def _motion(problem: Problem, outcome: Outcome, judge: Judge) -> Motion:
         energies = kinetic, potential, recording.column("work")
         recording.done = judge.count_good(recording.column("t"), *energies)
     columns: dict[str, Any] = {name: recording.column(name) for name in COLUMNS}
+    history = None
+    if problem.named is not None:
+        done = recording.done
+        history = History(
+            named=problem.named,
+            events=outcome.events,
+            forces=recording.forces[:done],
+            marks=recording.marks[:done],
+            t=columns["t"],
+        )
     return Motion(
         **columns,
         kinetic=kinetic[: recording.done],
@@ -109,4 +120,5 @@ def _motion(problem: Problem, outcome: Outcome, judge: Judge) -> Motion:
         _functions=rates.functions,
         _parameters=rates.parameters,
         _local_error=outcome.local_error,
+        _history=history,
     )

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """Where it is; the same numbers stand in loop.c, but for the last three."""
+    """Where it is; the same numbers stand in loop.c, but for those that only Python has."""
 
     RUNNING = 0
     FINISHED = 1
@@ -18,15 +18,20 @@ class Status(IntEnum):
     CANCELLED = 7
     EXHAUSTED = 8
     UNBALANCED = 9
+    EVENT = 10
+    UNSOLVABLE = 11
+    VIOLATED = 12
+    STORM = 13
 
 
 class Ended(Exception):
     """A simulation ends early; `culprit` is the speed, n + the coordinate, or the constraint."""
 
-    def __init__(self, status: Status, culprit: int = 0) -> None:
+    def __init__(self, status: Status, culprit: int = 0, fault: str = "") -> None:
         super().__init__(status.name)
         self.status = status
         self.culprit = culprit
+        self.fault = fault
 
 
 class InputFault(Exception):

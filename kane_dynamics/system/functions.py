@@ -17,7 +17,6 @@ from kane_dynamics.kane.general.model import Model
 from kane_dynamics.kane.general.partial import PartialVelocities, partial_velocities
 from kane_dynamics.kane.general.reading import Reading
 from kane_dynamics.quantities import Energy, Momentum
-from kane_dynamics.simulation.holding import Said
 from kane_dynamics.simulation.rates import evaluated
 from kane_dynamics.symbolic.program import Input, Operations, Signature
 from kane_dynamics.symbolic.sympy import sympy_equations
@@ -28,7 +27,7 @@ from kane_dynamics.system.analysis import (
     static_terms,
 )
 from kane_dynamics.system.arguments import Constants
-from kane_dynamics.system.held import SystemConstraints
+from kane_dynamics.system.held import Said, SystemConstraints
 from kane_dynamics.system.programs import Programs
 
 FAR = 1e12

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kane_dynamics.arrays import Array
 from kane_dynamics.codegen.functions import Functions
@@ -22,7 +24,7 @@ from kane_dynamics.kane.recombination import (
     recombination,
     unsatisfied,
 )
-from kane_dynamics.simulation.holding import Holding, Said
+from kane_dynamics.simulation.named import Named
 from kane_dynamics.symbolic.derivative import derivatives
 from kane_dynamics.symbolic.graph import Graph, reachable
 from kane_dynamics.symbolic.program import Program, Signature
@@ -36,6 +38,17 @@ LONGEST = 0.5
 
 WEAK = 1e-7
 """Share of the strongest direction below which steps do not go."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What constraints say about states: A u = 0, A u̇ + bias = 0, and no errors of positions."""
+
+    A: Array
+    bias: Array
+    errors: Array
+    names: tuple[str, ...]
+    positions: NDArray[np.bool_]
 
 
 class SystemConstraints:
@@ -179,17 +192,19 @@ class SystemConstraints:
             )
         return u
 
-    def holding(self, given: dict[str, Array], inertia: Array) -> Holding:
+    def named(self, given: dict[str, Array]) -> Named:
         """For a simulation."""
-        rates, equations = self._functions.function("coordinate_rates"), self.rows.equations
-        late = [each.name for each in equations.parameters]
-
-        def moved(q: Array, motion: Array) -> Array:
-            state = {**given, "q": q, "u": motion}
-            names = (*(("t",) if equations.timed else ()), "q", "u", *late)
-            return np.asarray(q + rates(*(state[name] for name in names)))
-
-        return Holding(lambda q, u: self.said({**given, "q": q, "u": u}), moved, inertia)
+        equations = self.rows.equations
+        late = {each.name: given[each.name] for each in equations.parameters}
+        active = dict.fromkeys(self.rows.names, True)
+        return Named(
+            constraints=self.rows,
+            functions=self._functions,
+            active=active,
+            begun={},
+            given=late,
+            of_positions=tuple(self.positions.tolist()),
+        )
 
 
 def groups(A: Array, inertia: Array) -> list[tuple[Any, Recombination]]:

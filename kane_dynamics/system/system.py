@@ -18,7 +18,7 @@ from kane_dynamics.kane.general.speeds import body_by_body
 from kane_dynamics.kane.linearize import Linearization
 from kane_dynamics.kane.speeds import ReducedSpeeds
 from kane_dynamics.names import unknown_name
-from kane_dynamics.simulation.holding import Holding
+from kane_dynamics.simulation.named import Named
 from kane_dynamics.simulation.rates import evaluated
 from kane_dynamics.system.analysis import (
     balanced,
@@ -316,16 +316,16 @@ class System(StateFunctions):
         late = self.parameters
         begin, speeds = (real_array(n, v) for n, v in (("q0", q0), ("u0", u0)))
         if not isinstance(source, (FedValues, FedFunction)):
-            holding = self._holding(begin, speeds, ()) if self._held else None
-            return simulate(self._functions, request, {}, late, progress, cancel, holding)
+            named = self._named(begin, speeds, ()) if self._held else None
+            return simulate(self._functions, request, {}, late, progress, cancel, named)
         first = fed_at(source, np.zeros(1), begin[None], speeds[None])[0]
-        holding = self._holding(begin, speeds, first) if self._held else None
+        named = self._named(begin, speeds, first) if self._held else None
         late = (*late, first)
-        motion = simulate(self._functions, request, {}, late, progress, cancel, holding)
+        motion = simulate(self._functions, request, {}, late, progress, cancel, named)
         fed = fed_at(source, motion.t, motion.q, motion.u)
         return replace(motion, _parameters=(*late[:-1], fed))
 
-    def _holding(self, q: Array, u: Array, inputs: Any) -> Holding:
+    def _named(self, q: Array, u: Array, inputs: Any) -> Named:
         if self._held.rows.inputs("q") and self._equations.timed:
             names = {each.name for each in self._held.rows.inputs("q")}
             if "t" in names and self._held.changes_in_time:
@@ -333,8 +333,7 @@ class System(StateFunctions):
                     "simulate: constraints that depend on time cannot be held, expected none"
                 )
         given = self._given("simulate", 0.0, np.concatenate([q, u]), inputs)
-        M = evaluated(self._functions, "mass_matrix", **given)
-        return self._held.holding(given, np.diagonal(M))
+        return self._held.named(given)
 
 
 def _from_matrix(found: ReducedSpeeds, speeds: Sequence[Any]) -> dict[Any, Any]:

@@ -12,16 +12,25 @@ from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 from kane_dynamics.errors import ArgumentError
-from kane_dynamics.kane.constraints import Constraints, Row, Shape
+from kane_dynamics.kane.constraints import Constraints, Limit, Row, Shape
 from kane_dynamics.kane.equations import Given
 from kane_dynamics.kane.tree.equations import TreeEquations
 from kane_dynamics.kane.tree.frames import FramedBody
 from kane_dynamics.kane.tree.links import Placement, link_placement, placements
 from kane_dynamics.names import unknown_name
 from kane_dynamics.robot.body import GROUND, Body, Frame, Tree
-from kane_dynamics.robot.constraints import WORLD, Constraint, Coupling, Lock, Loop, Rolling, Weld
+from kane_dynamics.robot.constraints import (
+    WORLD,
+    Constraint,
+    Contact,
+    Coupling,
+    Lock,
+    Loop,
+    Rolling,
+    Weld,
+)
 from kane_dynamics.robot.model import Vector as Numbers3
-from kane_dynamics.robot.rotation import add, from_rpy, multiply, rotate
+from kane_dynamics.robot.rotation import add, from_rpy, multiply, rotate, unit
 from kane_dynamics.symbolic.graph import Expr
 from kane_dynamics.symbolic.vector import Vector, vector
 
@@ -61,7 +70,7 @@ class TreeConstraints(Constraints):
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:
         tree = self.equations.tree
-        return tuple(Shape(each.name, *_size(tree, each)) for each in self.definitions)
+        return tuple(_shape(tree, each) for each in self.definitions)
 
     def rows(self, given: Given) -> list[Row]:
         moving = Moving(self.equations, given)
@@ -167,6 +176,23 @@ def _rolling(moving: Moving, rolling: Rolling, anchors: Sequence[Expr]) -> list[
     return rows if rolling.side_slip else [*rows, Row(slip.dot(along.cross(normal)))]
 
 
+def _contact(moving: Moving, contact: Contact, anchors: Sequence[Expr]) -> list[Row]:
+    """The point of the sphere that is nearest to the plane; then two directions in the plane."""
+    graph = moving.graph
+    at = (*contact.at, 0.0, 0.0, 0.0)
+    middle, ground = moving.frame(contact.link, at), moving.frame(contact.ground)
+    normal, *tangents = (
+        ground.at.direction(vector(graph, axis)) for axis in plane_axes(contact.normal)
+    )
+    down = -contact.radius * normal
+    point = middle.at.position + down
+    v = middle.v + middle.omega.cross(down)
+    v = v - ground.v - ground.omega.cross(point - ground.at.position)
+    gap = normal.dot(point - ground.at.position) - contact.offset
+    rows = [Row(v.dot(normal), gap)]
+    return rows if contact.friction[0] == 0.0 else [*rows, *(Row(v.dot(t)) for t in tangents)]
+
+
 def _coupling(moving: Moving, coupling: Coupling, anchors: Sequence[Expr]) -> list[Row]:
     bodies = _coupled(moving.tree, coupling)
     graph = moving.graph
@@ -203,6 +229,7 @@ _WRITTEN: dict[type[Constraint], _Written] = {
     Rolling: _rolling,
     Coupling: _coupling,
     Lock: _lock,
+    Contact: _contact,
 }
 
 
@@ -261,11 +288,7 @@ def _check(tree: Tree, constraint: Constraint) -> None:
     if isinstance(constraint, Lock):
         _joint_bodies(tree, constraint.joint)
         return
-    links = (
-        (constraint.wheel, constraint.ground)
-        if isinstance(constraint, Rolling)
-        else (constraint.link1, constraint.link2)
-    )
+    links = _links(constraint)
     frames = dict(tree.frames)
     for link in links:
         if link != WORLD and link not in frames:
@@ -276,6 +299,14 @@ def _check(tree: Tree, constraint: Constraint) -> None:
             f"{links[0]!r} and {links[1]!r} do not move relative to each other, expected links"
             " that do"
         )
+
+
+def _links(constraint: Loop | Weld | Rolling | Contact) -> tuple[str, str]:
+    if isinstance(constraint, Rolling):
+        return constraint.wheel, constraint.ground
+    if isinstance(constraint, Contact):
+        return constraint.link, constraint.ground
+    return constraint.link1, constraint.link2
 
 
 def _joint_bodies(tree: Tree, joint: str) -> list[Body]:
@@ -300,10 +331,47 @@ def _locked_coordinates(tree: Tree, lock: Lock) -> list[int]:
     return [body.coordinate + k for body in bodies for k in range(sizes.get(body.kind, 1))]
 
 
+def plane_axes(normal: Sequence[float]) -> tuple[Numbers3, Numbers3, Numbers3]:
+    """A unit vector and two across it: (0, 0, 1) has x and y, in this order."""
+    x, y, z = normal
+    if abs(x) < 0.9:
+        first = unit((1.0 - x * x, -x * y, -x * z))
+    else:
+        first = unit((-y * x, 1.0 - y * y, -y * z))
+    a, b, c = first
+    return (x, y, z), first, (y * c - z * b, z * a - x * c, x * b - y * a)
+
+
+def _limit(
+    rows: tuple[int, ...], pair: Sequence[float], of: tuple[str, int] | None = None
+) -> Limit:
+    static, kinetic = pair
+    return Limit(rows, static, kinetic, of)
+
+
+def _shape(tree: Tree, constraint: Constraint) -> Shape:
+    size = _size(tree, constraint)
+    name, rows = constraint.name, size[0]
+    if isinstance(constraint, Contact):
+        tangents = _limit((1, 2), constraint.friction, (name, 0))
+        limits = (tangents,) if rows > 1 else ()
+        return Shape(name, *size, True, constraint.restitution, limits)
+    pair = getattr(constraint, "limit", None)
+    if isinstance(constraint, Rolling):
+        along = tuple(range(1, rows))
+        if constraint.friction is not None:
+            return Shape(name, *size, limits=(_limit(along, constraint.friction, (name, 0)),))
+        return Shape(name, *size, limits=() if pair is None else (_limit(along, pair),))
+    each = () if pair is None else tuple(_limit((row,), pair) for row in range(rows))
+    return Shape(name, *size, limits=each)
+
+
 def _size(tree: Tree, constraint: Constraint) -> tuple[int, int, int]:
     """Rows and anchors of a constraint, and how many of the rows are about positions."""
     if isinstance(constraint, Rolling):
         return 2 if constraint.side_slip else 3, 0, 1
+    if isinstance(constraint, Contact):
+        return 1 if constraint.friction[0] == 0.0 else 3, 0, 1
     anchors = 0
     if isinstance(constraint, Loop):
         rows = {"point": 3, "axis": 5, "pose": 6}[constraint.keeps]
@@ -319,4 +387,9 @@ def _size(tree: Tree, constraint: Constraint) -> tuple[int, int, int]:
 
 def _bare(constraint: Constraint) -> Constraint:
     """A definition without what expressions do not depend on."""
-    return replace(constraint, name="-", active=True)
+    bare = replace(constraint, name="-", active=True)
+    if isinstance(bare, Contact):
+        return replace(bare, restitution=0.0, friction=float(bare.friction[0] > 0.0))
+    if isinstance(bare, Rolling):
+        return replace(bare, friction=None, limit=None)
+    return replace(bare, limit=None) if isinstance(bare, (Lock, Coupling)) else bare
