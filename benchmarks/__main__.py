@@ -14,6 +14,7 @@ COMMANDS = {
     "operations": ("checkouts", "operations"),
     "ros": ("ros", "main"),
     "endurance": ("ros_endurance", "main"),
+    "systems": ("systems", "main"),
 }
 """Commands besides the measuring of rows: the function that is called with what follows."""
 
