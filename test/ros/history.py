@@ -69,6 +69,9 @@ AT_START: dict[str, Any] = {
     "goal_time": 1.0,
 }
 
+DEEP = {f"qos_overrides.{COMMANDS}.publisher.depth": 1000}
+"""What a recorder has missed is sent again."""
+
 FAULTS: list[dict[str, Any]] = [
     {"stopped": True, "seconds": 0.05},
     {"stopped": True, "seconds": 0.4},
@@ -184,7 +187,7 @@ class Making:
         self._begin = time.time_ns()
         with self._clock.held_by_processes():
             self._node: NodeProcess = self._graph.start(
-                ROBOT.urdf, ["-r", f"~/effort_commands:={COMMANDS}"], **AT_START
+                ROBOT.urdf, ["-r", f"~/effort_commands:={COMMANDS}"], **AT_START, **DEEP
             )
         self._settings.append(Setting(self._begin, self._begin, True, dict(AT_START)))
         self._hardware.connected()
@@ -224,7 +227,8 @@ class Making:
         self._done["set up anew"] += 1
         self._resume()
         self._hardware.end()
-        self._ask_to_enable(False)
+        request = self._ask_to_enable(False)
+        self._client.until(lambda: request.answered, "an answer to the wish to end commands")
         self._client.until(self._is_closed, "the end of commands")
         self._set_up_hardware()
         self._hardware.connected()
@@ -290,11 +294,12 @@ class Making:
 
         future.add_done_callback(answered)
 
-    def _ask_to_enable(self, on: bool = True) -> None:
+    def _ask_to_enable(self, on: bool = True) -> Enabling:
         request = Enabling(time.time_ns(), on=on)
         self._enablings.append(request)
         future = self._enable.call_async(SetBool.Request(data=on))
         self._answer_of(future, request, lambda answer: bool(answer.success))
+        return request
 
     def _ask_to_stop(self) -> None:
         self._stop.call_async(Trigger.Request())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,11 +57,10 @@ class Recorder:
                 while (taken := heard.handle.take_message(kind, True)) is not None:
                     data, info = taken
                     sent, received = info["source_timestamp"], info["received_timestamp"]
-                    ahead = self._clock.at_sending(sent, received)
                     number = info["publication_sequence_number"]
-                    messages.append((sent - ahead, ahead, number, data))
+                    messages.append((sent, received, number, data))
                     if kind is CommandState:
-                        self.told = _told(sent - ahead, deserialize_message(data, kind))
+                        self.told = _told(sent, deserialize_message(data, kind))
             time.sleep(0.002)
 
     def newest_state(self) -> JointState | None:
@@ -102,11 +100,20 @@ class Recorder:
         )
 
     def _read(self, topic: str) -> list[tuple[int, int, int, Any]]:
-        """The messages of a topic in the order of sending, once each."""
+        """The messages of a topic in the order of sending: when, and how far ahead its clock was.
+
+        A sender numbers what it sends, so each was sent before the next one.
+        """
         _, kind, messages = self._heard[topic]
-        read: Callable[[bytes], Any] = lambda data: deserialize_message(data, kind)  # noqa: E731
-        ordered = sorted(messages, key=lambda each: each[0])
-        return [(sent, ahead, number, read(data)) for sent, ahead, number, data in ordered]
+        read: list[tuple[int, int, int, Any]] = []
+        before, later = None, 0
+        for sent, received, number, data in reversed(messages):
+            if number >= later:  # the last one of a sender, or it came late
+                before = None
+            ahead = self._clock.at_sending(sent, received, before)
+            before, later = sent - ahead, number
+            read.append((sent - ahead, ahead, number, deserialize_message(data, kind)))
+        return sorted(read, key=lambda each: each[0])
 
 
 def _told(sent: int, message: CommandState) -> Told:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).with_name("set_clock.c")
 _AGES = 3_000_000_000  # ns, after which no message is under way any more
+_ROUNDING = 1_000_000  # ns, by which times of two processes may differ
 
 
 class SystemClock:
@@ -52,7 +53,21 @@ class SystemClock:
         last = bisect_right(self._sets, end, key=lambda each: each[0])
         return [ahead for _, ahead in self._sets[first:last]]
 
-    def at_sending(self, sent: int, received: int) -> int:
-        """How far it was ahead when a message was sent at its time, that came at the machine's."""
-        known = self.between(received - _AGES, received)
-        return min(known, key=lambda ahead: abs(received - (sent - ahead)))
+    def at_sending(self, sent: int, received: int, before: int | None = None) -> int:
+        """How far it was ahead when a message was sent at its time, that came at the machine's.
+
+        It was so at that time, the message came after it was sent, and the next one of its sender
+        was sent not `before` it, where that is known; else it was under way as shortly as it can.
+        """
+        latest = received if before is None else min(received, before)
+
+        def misfit(place: int) -> tuple[int, int]:
+            since, ahead = self._sets[place]
+            until = self._sets[place + 1][0] if place + 1 < len(self._sets) else received
+            machine = sent - ahead
+            outside = max(since - machine, machine - until, machine - latest, _ROUNDING)
+            return outside, abs(received - machine)
+
+        first = bisect_right(self._sets, received - _AGES, key=lambda each: each[0]) - 1
+        last = bisect_right(self._sets, received, key=lambda each: each[0])
+        return self._sets[min(range(max(first, 0), last), key=misfit)][1]

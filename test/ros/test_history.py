@@ -20,6 +20,7 @@ from robot_graph import Graph, arm_of
 from kane_dynamics.simulation.trajectory import trajectory_through
 
 COUNT = int(os.environ.get("HISTORY_OPERATIONS", "100"))
+SECONDS = float(os.environ.get("HISTORY_SECONDS", "inf"))
 SEED = int(os.environ.get("HISTORY_SEED", "1983"))
 FEW = 1e-3
 """Share of commands that may stay unexplained, chosen after long histories had left 1e-4 to 3e-4.
@@ -35,7 +36,7 @@ ARM = arm_of(ROBOT.urdf)
 def test_no_command_of_a_history_with_a_nemesis_is_wrong(graph: Graph, tmp_path: Path) -> None:
     place = tmp_path / "history"
     place.mkdir()
-    history = Making(graph, place, SEED).make(COUNT)
+    history = Making(graph, place, SEED).make(COUNT, SECONDS)
     if "HISTORY_FILE" in os.environ:
         history.write(Path(os.environ["HISTORY_FILE"]))
     verdict = check(history, ARM)

@@ -532,7 +532,7 @@ class Commanding(RuleBasedStateMachine):
             assert state not in (State.CLOSED, State.FOLLOWING)
         if state is State.NOTHING:
             assert tripped
-        assert (state is State.FOLLOWING) == (commander._motion is not None)
+        assert (state is State.FOLLOWING) == (commander._followed.motion is not None)
         if commander.blind or state is State.NOTHING:
             assert commander.wanted(self.now) is None
 
@@ -543,7 +543,7 @@ class Commanding(RuleBasedStateMachine):
             ends = plan.observer.ends
             assert len(ends) <= 1, ends
             waits = plan in self.schedule.plans and not plan.withdrawn
-            moves = plan is commander._motion or plan is commander._stopping
+            moves = plan is commander._followed.motion or plan is commander._followed.stopping
             if waits or moves:
                 assert not ends, ends
             elif not plan.observer.trips or plan.observer.taken or plan.withdrawn:

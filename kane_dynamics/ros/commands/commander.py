@@ -17,10 +17,12 @@ import numpy as np
 from kane_dynamics.arrays import Array
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.ros.commands.bounds import Bounds
+from kane_dynamics.ros.commands.followed import Followed
 from kane_dynamics.ros.commands.output import FADING
 from kane_dynamics.ros.commands.references import (
     Braking,
     Joining,
+    Latest,
     Reference,
     Rest,
     Slowing,
@@ -71,7 +73,7 @@ class Commander:
     """
 
     def __init__(self, model: Model, settings: Settings, due: Callable[[int], Plan | None]) -> None:
-        self.model, self._settings, self._due = model, settings, due
+        self.model, self._settings = model, settings
         self.state = State.CLOSED
         self.reason = ""
         self.tripped = False
@@ -81,9 +83,8 @@ class Commander:
         self._unseen = Unseen(model, self._law)
         self._bounds = Bounds(model, settings)
         self._reference: Reference = Rest(np.zeros(len(model.joint_names)))
-        self._latest: tuple[Reference, int, Sample] = (self._reference, 0, self._reference.at(0))
-        self._motion: Plan | None = None
-        self._stopping: Plan | None = None
+        self._latest = Latest()
+        self._followed = Followed(due)
         self._after = State.FLOATING
         self._rhythm = Rhythm()
 
@@ -153,7 +154,7 @@ class Commander:
         if self.state is State.NOTHING or self._trust.last is None:
             self._close()
             return
-        self._leave(why)
+        self._followed.leave(why)
         self._after, self.reason = State.CLOSED, why
         if self.state is not State.BRAKING:
             self._brake(now, _SOFT)
@@ -164,14 +165,15 @@ class Commander:
     def check_start(self, motion: Plan, now: int) -> None:
         """Raise an ArgumentError if the robot is too far from where a motion begins that is due."""
         last = self._trust.last
-        if last is not None and self._due(now) is None and motion.begin <= now:
+        if last is not None and self._followed.due(now) is None and motion.begin <= now:
             sentence = self._bounds.too_far_off(motion.at(now).positions, last.positions)
             if sentence:
                 raise ArgumentError(sentence)
 
     def stop_following(self, observer: object, now: int) -> bool:
         """Come to rest along the path of what an observer sees; whether that is followed."""
-        followed = self._motion is not None and self._motion.observer is observer
+        motion = self._followed.motion
+        followed = motion is not None and motion.observer is observer
         if followed:
             self.stop(now)
         return followed
@@ -185,7 +187,7 @@ class Commander:
     def successor(self, model: Model, sentence: str, now: int) -> Commander:
         """What goes on in this one's place for another model of the same joints, tripped."""
         self.trip(sentence, now)
-        other = Commander(model, self._settings, self._due)
+        other = Commander(model, self._settings, self._followed.due)
         for name in _KEPT:
             setattr(other, name, getattr(self, name))
         other._unseen.believed = self._unseen.believed
@@ -202,7 +204,7 @@ class Commander:
         """End the motion, because something is wrong."""
         if self.state in (State.CLOSED, State.NOTHING):
             return
-        self._leave(sentence)
+        self._followed.leave(sentence)
         if self._after is State.CLOSED and self.state is State.BRAKING:
             return  # it ends anyway
         again = self.tripped and self.state is State.BRAKING
@@ -232,14 +234,13 @@ class Commander:
         """
         if self.state in (State.CLOSED, State.NOTHING, State.BRAKING) or not self._trust.holds:
             return
-        motion, self._motion, self._stopping = self._motion, None, self._motion
+        self._followed.stop()
         self._after = State.HOLDING
         if not self.tripped:
             self.reason = "stopped on request"
-        if motion is None:
+        if self._followed.stopping is None:
             self._brake(now, _SOFT)
             return
-        motion.withdrawn = True
         path = self._reference
         self._begin_braking(
             soonest(lambda seconds: Slowing(now, seconds, path), now, self.model, _SOFT)
@@ -263,14 +264,6 @@ class Commander:
         self._reference = reference
         self.state = State.BRAKING
         self._torques.renew_gains()
-
-    def _leave(self, sentence: str) -> None:
-        """Follow what was followed no more."""
-        for motion in (self._motion, self._stopping):
-            if motion is not None:
-                motion.withdrawn = True
-                motion.over(sentence)
-        self._motion = self._stopping = None
 
     # ---------------------------------------------------------------------------- at a joint state
     def step(self, seen: Seen, now: int, more: bool = False) -> Array | None:
@@ -344,22 +337,12 @@ class Commander:
         return self._shaped(torques, wanted.positions, now, True)  # no feedback makes up for a fade
 
     def _wanted(self, now: int, until_next: float) -> Sample:
-        """State that is wanted now, with the mean acceleration while the next command acts.
-
-        That is from when it has come to the robot until the one after it has.
-        """
-        wanted, begin = self._now_wanted(now), now + round(self._rhythm.lead * SECOND)
-        end = begin + round(until_next * SECOND)
-        before, after = self._reference.at(begin).velocities, self._reference.at(end).velocities
-        return Sample(wanted.positions, wanted.velocities, (after - before) / until_next)
+        """State that is wanted now, with the acceleration for so many seconds from then on."""
+        return self._latest.ahead(self._reference, now, self._rhythm.lead, until_next)
 
     def _now_wanted(self, now: int) -> Sample:
-        """State that is wanted now; it is asked for several times at a joint state."""
-        reference, then, wanted = self._latest
-        if reference is not self._reference or then != now:
-            wanted = self._reference.at(now)
-            self._latest = self._reference, now, wanted
-        return wanted
+        """State that is wanted now."""
+        return self._latest.at(self._reference, now)
 
     def _distrust(self, sentence: str, now: int) -> Array | None:
         if self.state is State.NOTHING:
@@ -372,7 +355,7 @@ class Commander:
         """Torques at a state that can be trusted."""
         seconds = self._rhythm.step(seen.times, now)
         if self.state is State.FOLLOWING:
-            acting = self._acting(self._output.last, seen.positions)
+            acting = self._torques.acting(self._output.last, seen.positions)
             self._unseen.see(acting, seen, now, seconds)
         else:
             self._unseen.friction.look_away()
@@ -416,36 +399,34 @@ class Commander:
     def _follow_due(self, seen: Seen, now: int) -> None:
         if self.tripped or self.state is State.BRAKING:
             return
-        motion = self._due(now)
-        if motion is not None and motion is not self._motion and not motion.withdrawn:
+        motion = self._followed.other(now)
+        if motion is not None:
             self._take_up(motion, seen, now)
-        if self._motion is not None:
-            self._watch_over(self._motion, seen, now)
+        if self._followed.motion is not None:
+            self._watch_over(self._followed.motion, seen, now)
 
     def _take_up(self, motion: Plan, seen: Seen, now: int) -> None:
         """Follow another motion, if the robot is where that begins."""
         sentence = self._bounds.too_far_off(motion.at(now).positions, seen.positions)
         if sentence:
-            motion.withdrawn = True
-            motion.over(sentence)
+            motion.withdraw(sentence)
             return
         before = Sample(*seen[:2], np.zeros_like(seen.positions))
         if self.state is not State.FLOATING:
             before = self._now_wanted(now)
-        self._leave("another trajectory has taken its place")
-        self._motion, self._reference = motion, motion
+        self._followed.take_up(motion)
+        self._reference = motion
         if self._settings.control != "feedforward":  # which does not ask where the robot is
             self._reference = joined(motion, before, now, self.model)
-        self.state, motion.followed = State.FOLLOWING, True
+        self.state = State.FOLLOWING
         self._torques.renew_gains()
 
     def _watch_over(self, motion: Plan, seen: Seen, now: int) -> None:
         """End a motion that is done, or cannot be followed."""
         wanted = self._now_wanted(now) if self._reference is motion else motion.at(now)
-        verdict = motion.judged(now, wanted, seen.positions, seen.velocities)
+        verdict = self._followed.judged(motion, now, wanted, seen)
         if verdict is None:
             return
-        self._motion, motion.withdrawn = None, True
         if verdict.code is Code.SUCCESSFUL:
             self._rest_at(motion.at(max(now, motion.end + 1)).positions)
         elif motion.trips:
@@ -474,9 +455,7 @@ class Commander:
         self.state = self._after
         self._torques.renew_gains()
         self._reference = Rest(self._reference.at(now).positions)
-        if self._stopping is not None:
-            self._stopping.over("")
-            self._stopping = None
+        self._followed.stopped()
         if not self.tripped:
             self.reason = ""
 
@@ -513,16 +492,9 @@ class Commander:
             torques = self._law.still(self._trust.last.positions)  # type: ignore[union-attr]
             self.trip("the torques are not finite numbers", now)
         command = self._torques.command(torques, positions, now, urgent)
-        acting = self._acting(command, positions)
+        acting = self._torques.acting(command, positions)
         self._unseen.commanded(acting, now + round(self._rhythm.lead * SECOND))
         return command
-
-    def _acting(self, command: Array, positions: Array) -> Array:
-        """Torques that act on the robot: what is commanded, and what it adds by itself."""
-        if not self._settings.robot_compensates_gravity:
-            return command
-        acting: Array = command + self.model.gravity(positions)
-        return acting
 
     @property
     def saturation(self) -> str:

@@ -140,6 +140,29 @@ class Joining:
         )
 
 
+class Latest:
+    """States of references; the last one is remembered, for it is asked for several times."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Reference, int, Sample] | None = None
+
+    def at(self, reference: Reference, now: int) -> Sample:
+        """State of all joints at a time."""
+        if self._known is None or self._known[0] is not reference or self._known[1] != now:
+            self._known = reference, now, reference.at(now)
+        return self._known[2]
+
+    def ahead(self, reference: Reference, now: int, lead: float, seconds: float) -> Sample:
+        """State at a time, with the mean acceleration while the command for it acts.
+
+        That is for so many seconds, after a lead in which it comes to the robot.
+        """
+        wanted, begin = self.at(reference, now), now + round(lead * SECOND)
+        end = begin + round(seconds * SECOND)
+        before, after = reference.at(begin).velocities, reference.at(end).velocities
+        return Sample(wanted.positions, wanted.velocities, (after - before) / seconds)
+
+
 def joined(motion: Reference, before: Sample, now: int, model: Model) -> Reference:
     """A motion, joined from the state that the robot was wanted to be in until now.
 

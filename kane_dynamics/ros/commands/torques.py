@@ -102,3 +102,10 @@ class Torques:
         if self._settings.robot_compensates_gravity:
             torques = as_commanded(torques, positions, self._model, self._settings)
         return self.output.shaped(torques, now, urgent)
+
+    def acting(self, command: Array, positions: Array) -> Array:
+        """Torques that act on the robot: what is commanded, and what it adds by itself."""
+        if not self._settings.robot_compensates_gravity:
+            return command
+        acting: Array = command + self._model.gravity(positions)
+        return acting
