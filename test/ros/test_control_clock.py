@@ -2,10 +2,12 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from kane_dynamics.ros.commands import control_clock
 from kane_dynamics.ros.commands.control_clock import PARTED, ControlClock
+from kane_dynamics.ros.commands.sight import UNDER_WAY, Sight
 from kane_dynamics.ros.messages.stamps import SECOND
 
 
@@ -84,3 +86,28 @@ def test_simulated_time_is_the_only_one_where_there_is_one(
     times.steady += SECOND
     assert clock.now() == clock.ros_now() == clock.of(7 * SECOND) == 7 * SECOND
     assert clock.parted() == 0
+
+
+@pytest.mark.parametrize("step", [5 * SECOND, -5 * SECOND])
+def test_a_state_that_was_stamped_before_the_clock_was_set_is_as_old_as_its_arrival(
+    times: Times, clock: ControlClock, step: int
+) -> None:
+    states = SimpleNamespace(positions=np.zeros(1), velocities=np.zeros(1))
+
+    def arrives(stamp: int) -> None:
+        states.stamps, states.received = np.array([stamp]), np.array([times.steady / SECOND])
+
+    said = []
+    faults = SimpleNamespace(record=said.append)
+    sight = Sight(SimpleNamespace(states=states, clock=clock, faults=faults))  # type: ignore[arg-type]
+    arrives(times.ros)
+    times.ros += step
+    for _ in range(5):  # looks in between two states that come every 20 ms
+        times.pass_by(SECOND // 250)
+        assert np.abs(sight.seen(clock.now()).times - clock.now()).max() <= SECOND // 40
+    arrives(times.ros - step)  # it was under way
+    assert (sight.seen(clock.now()).times == clock.now()).all()
+    assert len(said) == 1
+    times.pass_by(UNDER_WAY)
+    arrives(times.ros - SECOND)
+    assert (sight.seen(clock.now()).times == clock.now() - SECOND).all()

@@ -14,6 +14,8 @@ from kane_dynamics.ros.messages.stamps import SECOND
 PARTED = SECOND // 50
 """Nanoseconds by which ROS time and steady time may come apart unnoticed between two looks."""
 
+_LOOKS = 3  # at two clocks, until nothing comes between
+
 
 class ControlClock:
     """Steady time, or simulated time where the node follows /clock; in ns.
@@ -73,9 +75,12 @@ class ControlClock:
         """By how much the system clock was set since the last look; zero if it was not."""
         if self.simulated:
             return 0
-        before = time.monotonic_ns()
-        ahead = self.ros_now() - before
-        if time.monotonic_ns() - before > PARTED // 4:
-            return 0  # something came between: the next look tells
+        for _ in range(_LOOKS):
+            before = time.monotonic_ns()
+            ahead = self.ros_now() - before
+            if time.monotonic_ns() - before <= PARTED // 4:
+                break
+        else:
+            return 0  # something came between each time: the next look tells
         change, self._ahead = ahead - self._ahead, ahead
         return change if abs(change) > PARTED else 0

@@ -16,17 +16,23 @@ if TYPE_CHECKING:
     from kane_dynamics.ros.node import DynamicsNode
 
 
+UNDER_WAY = SECOND // 10
+"""Ns, within which a state arrives that was stamped before the clock was set."""
+
+
 class Sight:
     """Tells the age of joint states: by stamp or by arrival, what is longer ago.
 
     In simulated time, which may stand still, arrival counts only where there is no stamp. A stamp
-    that was given while the clock was set does not count.
+    that was given before the system clock was set does not count.
     """
 
     def __init__(self, node: DynamicsNode) -> None:
         self._states, self._clock, self._faults = node.states, node.clock, node.faults
         self._arrived: NDArray[np.int64] = np.zeros(0, np.int64)
         self._received: Array = np.zeros(0)
+        self._set = 0
+        """Until when, in ns, states may arrive that were stamped before the clock was set."""
 
     def came(self) -> None:
         """Take note of when joint states come, in simulated time: no other clock runs as that."""
@@ -54,7 +60,9 @@ class Sight:
         if parted:
             sentence = f"the system clock was set by {parted / SECOND:+.3g} s"
             self._faults.record(Fault("clock", sentence))
-            stamped = np.zeros_like(stamped)
+            self._set = now + UNDER_WAY
+        if self._set and not clock.simulated:
+            stamped &= now - since > self._set
         by_stamp = np.where(stamped, clock.ros_now() - states.stamps, 0)
         ages = np.where(np.abs(by_stamp) > since, by_stamp, since)
         return Seen(states.positions.copy(), states.velocities.copy(), now - ages)
