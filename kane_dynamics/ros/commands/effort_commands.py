@@ -187,9 +187,9 @@ class EffortCommands:
         return response
 
     def _close(self) -> str:
-        self._timetable.withdraw_waiting("effort commands are switched off")
         if self.commander is not None:
             self.commander.disable(self._clock.now())
+        self._timetable.withdraw_waiting("effort commands are switched off")
         braked = "the arm is brought to rest, then " if self.enabled else ""
         return f"{braked}effort commands are off"
 
@@ -218,8 +218,8 @@ class EffortCommands:
         if commander is None or not commander.enabled:
             response.success, response.message = False, NOT_ENABLED
             return response
-        self._timetable.withdraw_waiting("stopped on request")
         commander.stop(self._clock.now())
+        self._timetable.withdraw_waiting("stopped on request")
         self._follow_up()
         response.success = not commander.blind and commander.state is not State.NOTHING
         response.message = (
