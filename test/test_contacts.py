@@ -190,3 +190,26 @@ def test_switches_name_constraints_that_are_there() -> None:
         ball.simulate(0.1, [1.0], [0.0], switches=[kd.Switch("flor", at=0.1)])
     with pytest.raises(kd.ArgumentError, match="robots with constraints"):
         kd.load(BALL).simulate(0.1, [1.0], [0.0], switches=[kd.Switch("floor", at=0.1)])
+
+
+def test_a_block_that_tumbles_comes_to_rest_and_never_gains_energy() -> None:
+    feet = [kd.Contact(f.name, "box", at=f.at, friction=1.0, restitution=0.3) for f in FEET]
+    box = kd.load(BOX, base="floating", constraints=feet)
+    tilted = np.array([0.02, 0.05, 0.0, 1.0]) / np.linalg.norm([0.02, 0.05, 0.0, 1.0])
+    motion = box.simulate(0.8, [0, 0, 0.35, *tilted], [0.5, 0, 0, 0.3, 0, 0.2], step=1e-3)
+    energy = _energy(motion)
+    assert motion.completed
+    assert np.diff(energy).max() < 1e-6 * energy[0]
+    np.testing.assert_allclose(motion.u[-1], 0.0, atol=1e-9)
+    assert motion.q[-1, 2] == pytest.approx(0.1, abs=1e-9)
+    lost = sum(event.energy_lost for event in motion.events)
+    assert 0.0 < lost < energy[0] - energy[-1] + 1e-9
+
+
+def test_a_rod_that_no_friction_force_can_hold_is_reported() -> None:
+    rod = DISK.replace("0.03", "0.1667")
+    tip = kd.Contact("tip", "disk", at=(-0.5, 0, 0), friction=2.0)
+    painleve = kd.load(rod, constraints=[tip])
+    height = 0.5 * np.sin(1.1)
+    with pytest.raises(kd.ArgumentError, match="Painlevé"):
+        painleve.simulate(0.1, [0.0, -height, -1.1], [-3.0, 0.0, 0.0])

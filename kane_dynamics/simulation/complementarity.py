@@ -96,6 +96,8 @@ def solve(W: Array, b: Array, holding: Sequence[int], rubs: Sequence[Rub]) -> Ar
         if found is None:
             begin_anew(W, b, holding, rubs)
             found = _exchanged(W, b, holding, rubs, scale)
+    if found is None and not any(rub.given for rub in rubs):
+        return _relax(W, b, holding, rubs)
     if found is None:
         raise Unsolved
     return found
@@ -213,7 +215,8 @@ def _changed(
         if wrong:
             value, rub = max(wrong, key=lambda pair: pair[0])
             if value > none:
-                rub.mode, rub.direction, rub.given = mode, None, False
+                rub.mode = Mode.SLIDES if rub.given and mode == Mode.STICKS else mode
+                rub.direction = rub.direction if rub.given else None
                 return True
     beyond = [rub for rub in rubs if rub.mode == Mode.STICKS and _is_beyond(found, rub, most)]
     for rub in beyond:
@@ -269,6 +272,7 @@ def _slide_all(W: Array, b: Array, holding: Sequence[int], rubs: Sequence[Rub]) 
         slip = w[list(rub.tangents)]
         size = float(np.linalg.norm(slip))
         if rub.given:
+            rub.mode = Mode.SLIDES
             continue
         slides = size > 0.0
         rub.mode = Mode.SLIDES if slides else Mode.STICKS
@@ -279,8 +283,8 @@ def _smooth(rub: Rub) -> Rub:
     return Rub(rub.normal, (), 0.0, 0.0, rub.one_sided)
 
 
-def _relax(W: Array, b: Array, holding: Sequence[int], rubs: Sequence[Rub]) -> None:
-    """Put modes in that projected Gauss-Seidel comes to."""
+def _relax(W: Array, b: Array, holding: Sequence[int], rubs: Sequence[Rub]) -> Array:
+    """What projected Gauss-Seidel comes to: forces, which always exist where nothing slides yet."""
     found = np.zeros(len(b))
     blocks = [([row], None) for row in holding]
     for _ in range(SWEEPS):
@@ -299,13 +303,14 @@ def _relax(W: Array, b: Array, holding: Sequence[int], rubs: Sequence[Rub]) -> N
         pressed = 1.0 if rub.normal < 0 else abs(float(found[rub.normal]))
         size = float(np.linalg.norm(found[tangents]))
         if rub.one_sided and pressed <= most:
-            rub.mode, rub.direction = Mode.OPEN, None
+            rub.mode = Mode.OPEN
         elif rub.given:
-            continue
+            rub.mode = Mode.SLIDES
         elif tangents and size >= rub.kinetic * pressed * (1.0 - 1e-6) and size > 0.0:
             rub.mode, rub.direction = Mode.SLIDES, -found[tangents] / size
         else:
             rub.mode, rub.direction = Mode.STICKS, None
+    return found
 
 
 def _relax_one(W: Array, b: Array, found: Array, rub: Rub) -> None:
@@ -316,7 +321,7 @@ def _relax_one(W: Array, b: Array, found: Array, rub: Rub) -> None:
     if not tangents:
         return
     limit = rub.kinetic * (1.0 if rub.normal < 0 else abs(found[rub.normal]))
-    if rub.given and rub.direction is not None:
+    if rub.given and rub.direction is not None:  # it slides already
         found[tangents] = -limit * rub.direction
         return
     share = float(np.trace(W[np.ix_(tangents, tangents)]))
