@@ -57,6 +57,7 @@ class StateFunctions:
             name: (shape, partial(embedding.formal, name))
             for name, shape in {
                 "rhs": (self.nq + n,),
+                "udot": (n,),
                 "mass_matrix": (p, p),
                 "bias": (p,),
                 "forces": (m,),

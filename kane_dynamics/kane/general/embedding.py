@@ -22,6 +22,7 @@ from kane_dynamics.kane.general.held import coefficients
 from kane_dynamics.kane.general.nodes import Columns, Node
 from kane_dynamics.kane.general.solving import solved_columns
 from kane_dynamics.kane.linear import factorized, solved
+from kane_dynamics.symbolic.collect import collected
 from kane_dynamics.symbolic.derivative import derivatives, rates
 from kane_dynamics.symbolic.evaluate import evaluations
 from kane_dynamics.symbolic.graph import Expr
@@ -62,7 +63,9 @@ class Embedding:
                 for way in self.equations.formulations
                 for combined in ((False, True) if self.dependent else (False,))
             ]
-            self._formal[name] = min(written, key=lambda found: operations(found).total)
+            best = min(written, key=lambda found: operations(found).total)
+            both = (best, collected(self.graph, best))
+            self._formal[name] = min(both, key=lambda found: operations(found).total)
         return self._formal[name]
 
     # ---------------------------------------------------------------------- what constraints say
@@ -274,6 +277,9 @@ class Embedding:
     def _rhs(self, way: Formulation, combined: bool) -> list[Expr]:
         udot, _ = self._solved(way, combined)
         return [*self.reading.qdot, *self._all_rates(udot)]
+
+    def _udot(self, way: Formulation, combined: bool) -> list[Expr]:
+        return self._all_rates(self._solved(way, combined)[0])
 
     def _forces(self, way: Formulation, combined: bool) -> list[Expr]:
         return self._solved(way, combined)[1]
