@@ -157,11 +157,16 @@ def _temporary_directory() -> Iterator[str]:
     try:
         yield directory
     finally:
-        for _ in range(2):  # what failed once
-            with contextlib.suppress(OSError):
-                shutil.rmtree(directory)
+        _remove(directory)
         with contextlib.suppress(OSError):
             os.close(descriptor)
+
+
+def _remove(directory: str | Path) -> None:
+    """Remove a directory, also one that a compiler whose owner was killed still writes into."""
+    for _ in range(2):
+        with contextlib.suppress(OSError):
+            shutil.rmtree(directory)
 
 
 def _locked_directory() -> tuple[str, int]:
@@ -198,7 +203,7 @@ def _remove_abandoned() -> None:
             try:
                 if os.fstat(descriptor).st_uid == os.getuid():
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while it is used
-                    shutil.rmtree(path, ignore_errors=True)
+                    _remove(path)
             finally:
                 os.close(descriptor)
 
