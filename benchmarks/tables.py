@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
-from benchmarks import calls, every_robot, operations, report, simulate, startup
+from benchmarks import calls, constraints, every_robot, operations, report, simulate, startup
 from benchmarks.report import Table
 from benchmarks.rows import Row
 from benchmarks.timing import Times
 
-USUAL = {"calls": calls.ROWS, "startup": startup.ROWS, "simulation": simulate.ROWS}
+USUAL = {
+    "calls": calls.ROWS,
+    "startup": startup.ROWS,
+    "simulation": simulate.ROWS,
+    "constraints": constraints.ROWS,
+}
 ROWS = (*(row for rows in USUAL.values() for row in rows), *every_robot.ROWS)
 
 
