@@ -30,6 +30,9 @@ VANISHED = 1e-13
 SATISFIED = 1e-7
 """How far constraints that contradict each other may be from satisfied, relative to their terms."""
 
+ROUNDED = 1e-8
+"""Share of coefficient times largest acceleration below which terms are no measure."""
+
 Selection = NDArray[np.intp]
 
 
@@ -205,6 +208,9 @@ def unsatisfied(A: Array, bias: Array, udot: Array) -> Array:
     left = (A @ udot[..., None])[..., 0] + bias
     terms = (np.abs(A) @ np.abs(udot)[..., None])[..., 0] + np.abs(bias)
     size = np.maximum(terms, 1e-3 * terms.max(axis=-1, keepdims=True, initial=0.0))
+    # where all terms are rounding beside other accelerations, so is what is left of them
+    largest = np.abs(udot).max(axis=-1, keepdims=True, initial=0.0)
+    size = np.maximum(size, ROUNDED * np.abs(A).max(axis=-1, initial=0.0) * largest)
     return np.asarray(np.abs(left) / np.where(size > 0.0, size, 1.0))
 
 

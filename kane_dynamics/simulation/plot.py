@@ -23,6 +23,7 @@ SIZE = (9.0, 10.0)  # inch
 DOTS = 130  # per inch
 MANY = 16  # curves, whose names must then be small
 WIDTH = 1.2  # points
+NAMED_EVENTS = 24  # at most, of those that a picture marks
 
 
 class Curve(NamedTuple):
@@ -56,6 +57,7 @@ def plot(motion: Motion, path: str | os.PathLike[str]) -> None:
     axes[3].set_xlabel("time (s)")
     axes[3].set_xlim(motion.t[0], max(motion.t[-1], np.nextafter(motion.t[0], np.inf)))
     figure.align_ylabels()
+    _mark_events(axes, motion)
     _name_curves(figure, curves)
     if not motion.completed:
         figure.suptitle(motion.message, fontsize=9, wrap=True, parse_math=False)
@@ -114,6 +116,27 @@ def _draw_energies(axes: Any, motion: Motion) -> None:
         axes.plot(motion.t, values, linestyle=style, color=color, linewidth=WIDTH, label=name)
     _finish(axes, "energy (J)")
     axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.25), ncols=4, fontsize=8, frameon=False)
+
+
+def _mark_events(axes: Any, motion: Motion) -> None:
+    """A line for every event through all panels, and what it is above the first; crowds unnamed."""
+    events = getattr(motion, "events", ())
+    apart = max(float(motion.t[-1] - motion.t[0]), 1e-300) / NAMED_EVENTS
+    named = -np.inf
+    for each in events:
+        for panel in axes:
+            panel.axvline(each.t, color=FREE_COLORS[1], linewidth=0.6, linestyle=":", zorder=0)
+        if each.t - named >= apart:
+            named = each.t
+            axes[0].text(
+                each.t,
+                1.01,
+                " ".join(filter(None, (each.kind, each.constraint or each.state))),
+                transform=axes[0].get_xaxis_transform(),
+                rotation=30,
+                fontsize=7,
+                parse_math=False,
+            )
 
 
 # ----------------------------------------------------------------------------------- surroundings
