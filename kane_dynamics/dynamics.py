@@ -392,10 +392,7 @@ class Dynamics(Analysis):
         return self._functions.operations(name, *_named(link))
 
     def source(
-        self,
-        name: str,
-        language: Literal["c", "python", "latex"] = "c",
-        link: str | None = None,
+        self, name: str, language: Literal["c", "python", "latex"] = "c", link: str | None = None
     ) -> str:
         """Equations as text.
 
