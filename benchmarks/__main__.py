@@ -31,7 +31,7 @@ def main() -> None:
 
 def measure(words: list[str]) -> None:
     """Measure rows, print them, and write them into a page if one is named."""
-    from benchmarks import marked_tables, tables
+    from benchmarks import marked_tables, tables, timing
 
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
@@ -40,8 +40,16 @@ def measure(words: list[str]) -> None:
     )
     parser.add_argument("row", nargs="*", help="measure only rows whose names begin so")
     parser.add_argument("--quick", action="store_true", help="with a tenth of the turns")
+    parser.add_argument(
+        "--own-time",
+        action="store_true",
+        help="on a machine that does other work too: time in which the process ran; of rows that "
+        "start processes or threads that is no measure",
+    )
     parser.add_argument("--write", type=Path, metavar="PAGE", help="write into its marked tables")
     arguments = parser.parse_args(words)
+    if arguments.own_time:
+        timing.count_own_time()
     measured = {}
     for row in tables.chosen(arguments.row, parser.error):
         print(f"measuring {row.name}", file=sys.stderr)

@@ -36,11 +36,13 @@ measure(*sys.argv[1:])
 
 def measure(what: str, *words: str) -> None:
     """In a checkout's own process: print our seconds for a row, or all numbers of operations."""
-    from benchmarks import operations, tables
+    from benchmarks import operations, tables, timing
 
     if what == "operations":
         result: Any = operations.totals(*words)
     else:
+        if words[2:]:
+            timing.count_own_time()
         (row,) = (row for row in tables.ROWS if row.name == words[0])
         result = row.ours(float(words[1]))
     print(json.dumps(result))
@@ -55,7 +57,9 @@ def compare(words: Sequence[str]) -> None:
     parser.add_argument("row", nargs="*", help="compare only rows so named")
     parser.add_argument("--turns", type=int, default=5, help="processes of each, a row (5)")
     parser.add_argument("--share", type=float, default=0.2, help="of the turns in each (0.2)")
+    parser.add_argument("--own-time", action="store_true", help="as when rows are measured")
     arguments = parser.parse_args(words)
+    own = ["own time"] * arguments.own_time
     rows, slower = [], []
     for row in tables.chosen(arguments.row, parser.error):
         print(f"measuring {row.name}", file=sys.stderr)
@@ -63,7 +67,7 @@ def compare(words: Sequence[str]) -> None:
         for turn in range(arguments.turns):
             for k in (0, 1) if turn % 2 else (1, 0):
                 checkout = (HERE, arguments.other)[k]
-                seconds = _in(checkout, "time", [row.name, str(arguments.share)])
+                seconds = _in(checkout, "time", [row.name, str(arguments.share), *own])
                 best[k] = min(best[k], seconds)
         ratio = best[0] / best[1]
         rows.append((row.name, row.measured, *map(duration, best), f"{ratio:.3f}"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from time import perf_counter
 
 import mujoco
 import numpy as np
@@ -15,7 +14,7 @@ import kane_dynamics as kd
 from benchmarks.report import Table, wanted
 from benchmarks.robots import BUNDLED, PANDA, UR5, Arm
 from benchmarks.rows import Row
-from benchmarks.timing import Pair, Run
+from benchmarks.timing import Pair, Run, now
 
 STEPS = 100_000
 STEP = 1e-3  # s
@@ -99,9 +98,9 @@ def _step(simulate: Callable[[], object]) -> Run:
     """Seconds of a step of many."""
 
     def run() -> float:
-        begin = perf_counter()
+        begin = now()
         simulate()
-        return (perf_counter() - begin) / STEPS
+        return (now() - begin) / STEPS
 
     return run
 

@@ -18,6 +18,18 @@ BURST = 0.002
 Run = Callable[[], float]
 """Does something, and gives the seconds that it took."""
 
+_CLOCK = [time.perf_counter]
+
+
+def now() -> float:
+    """Seconds since some beginning."""
+    return _CLOCK[0]()
+
+
+def count_own_time() -> None:
+    """From now on let the seconds be those in which this process ran, on all of its threads."""
+    _CLOCK[0] = time.process_time
+
 
 class Times(NamedTuple):
     """Seconds that each of the two takes."""
@@ -48,7 +60,7 @@ def in_turns(runs: Sequence[Run], turns: int) -> list[float]:
 def burst(function: Callable[..., Any], *arguments: Any, states: int = 1) -> Run:
     """Calls a function for `BURST` seconds; the seconds of a call, or of each state in it."""
     names = {f"a{k}": argument for k, argument in enumerate(arguments)}
-    timer = timeit.Timer(f"f({', '.join(names)})", globals={"f": function, **names})
+    timer = timeit.Timer(f"f({', '.join(names)})", timer=now, globals={"f": function, **names})
     number, turn = _number(timer), count()
 
     def run() -> float:
