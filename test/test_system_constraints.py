@@ -113,6 +113,18 @@ def test_constraints_that_make_no_sense_are_named() -> None:
         sled(named={"still": u})
 
 
+def test_constraints_that_contradict_others_are_named() -> None:
+    mechanism = four_bar(dependent=False)
+    u = mechanism.kane.u
+    rows = {"first": u[0] - 1, "second": 2 * u[0] - 3}
+    with pytest.raises(kd.ModelError, match="constraint 'second' contradicts those before it"):
+        mechanism.system(constraints=rows)
+    steady = mechanism.system(backend="numpy", constraints={"first": u[0] - 1})
+    assert steady.rhs(0.0, np.full(6, 0.5), [0.0])[0] == 1.0
+    with pytest.raises(kd.ArgumentError, match="cannot be held"):
+        steady.simulate(0.1, np.full(3, 0.5), [1.0, 0.0, 0.0], inputs=[0.0])
+
+
 def test_redundant_constraints_are_found_and_named() -> None:
     mechanism = four_bar(dependent=False)
     u = mechanism.kane.u
@@ -120,3 +132,69 @@ def test_redundant_constraints_are_found_and_named() -> None:
     system = mechanism.system(backend="numpy", constraints=rows)
     assert system.redundant == ("second",)
     assert system.constraint_names == ("first",)
+
+
+def ladder(u_dependent: int) -> Mechanism:
+    """A rod whose ends slide along two walls: a particle in its middle goes round a circle."""
+    q, u = me.dynamicsymbols("x y"), me.dynamicsymbols("u v")
+    N, origin = me.ReferenceFrame("N"), me.Point("origin")
+    origin.set_vel(N, 0)
+    P = origin.locatenew("P", q[0] * N.x + q[1] * N.y)
+    P.set_vel(N, u[0] * N.x + u[1] * N.y)
+    speeds = [u[1 - u_dependent], u[u_dependent]]
+    row = q[0] ** 2 + q[1] ** 2 - 1
+    kane = me.KanesMethod(
+        N,
+        [q[1 - u_dependent]],
+        speeds[:1],
+        [a.diff(t) - b for a, b in zip((q[1 - u_dependent], q[u_dependent]), speeds)],
+        q_dependent=[q[u_dependent]],
+        configuration_constraints=[row],
+        u_dependent=speeds[1:],
+        velocity_constraints=[2 * q[0] * u[0] + 2 * q[1] * u[1]],
+    )
+    return Mechanism(kane, [me.Particle("P", P, 2.0)], [(P, -2.0 * 9.81 * N.y)], {})
+
+
+@pytest.mark.parametrize("dependent", [0, 1])
+def test_a_motion_passes_where_the_named_choice_of_speeds_is_singular(dependent: int) -> None:
+    system = ladder(dependent).system(backend="numpy")
+    horizontal = system.coordinate_names.index("x")
+    q0 = np.zeros(2)
+    q0[horizontal] = 1.0  # where the y axis alone can move, and later the x axis alone
+    rates = system.rhs(0.0, [*q0, 0.0, 0.0])
+    np.testing.assert_allclose(rates[2 + 1 - horizontal], -9.81, rtol=1e-9)
+    motion = system.simulate(1.5, q0, np.zeros(2), step=5e-3)
+    assert motion.completed, motion.message
+    x, y = motion.q[:, horizontal], motion.q[:, 1 - horizontal]
+    assert np.abs(x**2 + y**2 - 1.0).max() < 1e-10
+    assert x.min() < -0.99
+    speed = (motion.u**2).sum(axis=1)
+    np.testing.assert_allclose(speed, -2 * 9.81 * y, atol=1e-4)
+
+
+def test_a_cart_has_fewer_speeds_than_coordinates() -> None:
+    x, y, angle, roll = q = me.dynamicsymbols("x y a r")
+    v, w, s = u = me.dynamicsymbols("v w s")
+    N, origin = me.ReferenceFrame("N"), me.Point("origin")
+    origin.set_vel(N, 0)
+    A = N.orientnew("A", "Axis", [angle, N.z])
+    A.set_ang_vel(N, w * N.z)
+    C = origin.locatenew("C", x * N.x + y * N.y)
+    C.set_vel(N, v * A.x)
+    G = C.locatenew("G", 0.2 * A.x)
+    G.v2pt_theory(C, N, A)
+    moving = v * A.x
+    kinematical = [x.diff(t) - (moving & N.x), y.diff(t) - (moving & N.y)]
+    kinematical += [angle.diff(t) - w, roll.diff(t) - s]
+    kane = me.KanesMethod(N, q, u, kinematical)
+    body = me.RigidBody("cart", G, A, 3.0, (me.inertia(A, 0, 0, 0.5), G))
+    rotor = me.RigidBody("rotor", C, A.orientnew("R", "Axis", [roll, A.y]), 0.1)
+    rotor.frame.set_ang_vel(A, s * A.y)
+    rotor.central_inertia = me.inertia(A, 0.01, 0.02, 0.01)
+    mechanism = Mechanism(kane, [body, rotor], [(A, 0.3 * N.z)], {})
+    system = mechanism.system(backend="numpy")
+    state = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
+    np.testing.assert_allclose(
+        system.rhs(0.0, state), sympy_rates(mechanism, 0.0, state), rtol=1e-10, atol=1e-12
+    )

@@ -17,6 +17,7 @@ from kane_dynamics.kane.constraints import Asked
 from kane_dynamics.kane.equations import Given
 from kane_dynamics.kane.general.constraints import GeneralConstraints
 from kane_dynamics.kane.general.equations import GeneralEquations
+from kane_dynamics.kane.general.held import coefficients
 from kane_dynamics.kane.recombination import (
     SATISFIED,
     Recombination,
@@ -75,11 +76,14 @@ class SystemConstraints:
         return bool(self.names)
 
     @property
-    def changes_in_time(self) -> bool:
-        """Whether a constraint depends on time itself."""
-        held = self.rows.equations.reading.constraints
-        flat = [e for each in held for row in each.rows for e in (row.velocity, row.error) if e]
-        return any(node.op == "input" and node.entry[0] == "t" for node in reachable(flat))
+    def moves_by_itself(self) -> bool:
+        """Whether a constraint depends on time, or asks for speeds that are not zero."""
+        reading = self.rows.equations.reading
+        rows = [row for each in reading.constraints for row in each.rows]
+        flat = [e for row in rows for e in (row.velocity, row.error) if e is not None]
+        _, rest = coefficients(reading, rows)
+        timed = any(node.op == "input" and node.entry[0] == "t" for node in reachable(flat))
+        return timed or any(each is not reading.graph.zero for each in rest)
 
     # ---------------------------------------------------------------------------------- numbers
     def said(self, given: dict[str, Array]) -> Said:

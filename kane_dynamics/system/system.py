@@ -326,12 +326,11 @@ class System(StateFunctions):
         return replace(motion, _parameters=(*late[:-1], fed))
 
     def _named(self, q: Array, u: Array, inputs: Any) -> Named:
-        if self._held.rows.inputs("q") and self._equations.timed:
-            names = {each.name for each in self._held.rows.inputs("q")}
-            if "t" in names and self._held.changes_in_time:
-                raise ArgumentError(
-                    "simulate: constraints that depend on time cannot be held, expected none"
-                )
+        if self._held.moves_by_itself:
+            raise ArgumentError(
+                "simulate: constraints that depend on time, or ask for speeds other than zero, "
+                "cannot be held, expected none"
+            )
         given = self._given("simulate", 0.0, np.concatenate([q, u]), inputs)
         return self._held.named(given)
 
