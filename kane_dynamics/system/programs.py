@@ -63,7 +63,8 @@ class Programs:
         count = len(equations.coordinate_names) + len(equations.speed_names)
         time = (Input("t", 1),) if equations.timed else ()
         inputs = (*time, Input("x", count), *equations.parameters)
-        return Signature(name, inputs, self._formal[name][0])
+        shown = name.removesuffix("_checked")  # in messages
+        return Signature(shown, inputs, self._formal[name][0])
 
     def program(self, name: str) -> Program:
         """The expressions of a function."""
