@@ -213,3 +213,12 @@ def test_a_rod_that_no_friction_force_can_hold_is_reported() -> None:
     height = 0.5 * np.sin(1.1)
     with pytest.raises(kd.ArgumentError, match="Painlevé"):
         painleve.simulate(0.1, [0.0, -height, -1.1], [-3.0, 0.0, 0.0])
+
+
+def test_a_block_that_slides_and_spins_stops_as_a_whole() -> None:
+    box = kd.load(BOX, base="floating", constraints=FEET)
+    motion = box.simulate(0.5, UPRIGHT, [1.0, 0.2, 0, 0, 0, 0.5], step=1e-3)
+    assert motion.completed
+    np.testing.assert_allclose(motion.u[-1], 0.0, atol=1e-12)
+    assert all(motion.sticking(foot.name)[-1] for foot in FEET)
+    assert motion.checks.relative_energy_error < 1e-6

@@ -41,6 +41,10 @@ AT_REST = 1e-9
 BARELY = 1e-12
 """How far an event function may be below zero while it comes away from zero."""
 
+NEARLY_AT_REST = 1e-6
+"""Relative speed in m/s or rad/s that is none where others come to rest, if it must be: what stops
+as a whole does so up to rounding."""
+
 ROUNDING = 1e-10
 """Share of the largest force that is none."""
 
@@ -307,10 +311,16 @@ class Excursions:
         try:
             found = solve(W, b, holding, rubs)
         except Unsolved:
-            raise Ended(Status.UNSOLVABLE) from None
+            rubs, kept = self._rubs(v, NEARLY_AT_REST)
+            try:
+                found = solve(W, b, holding, rubs)
+            except Unsolved:
+                raise Ended(Status.UNSOLVABLE) from None
         self._put(rubs, kept, found, b + W @ found)
+        modes.write()
+        now.correct()
 
-    def _rubs(self, v: Array) -> tuple[list[Rub], list[tuple[str, int]]]:
+    def _rubs(self, v: Array, rest: float = AT_REST) -> tuple[list[Rub], list[tuple[str, int]]]:
         """Contacts that touch and do not come apart, and limited forces; and whose they are."""
         named, modes = self._named, self.modes
         limits = {e.name: k for k, e in enumerate(named.limits) if e.name in named.one_sided}
@@ -320,15 +330,15 @@ class Excursions:
                 modes.closed[name] = False
                 continue
             k = limits.get(name, -1)
-            rubs.append(self._rub(row, k, True, v))
+            rubs.append(self._rub(row, k, True, v, rest))
             kept.append((name, k))
         for k, limit in enumerate(named.limits):
             if limit.name not in named.one_sided and modes.active[limit.name]:
-                rubs.append(self._rub(limit.of, k, False, v))
+                rubs.append(self._rub(limit.of, k, False, v, rest))
                 kept.append((limit.name, k))
         return rubs, kept
 
-    def _rub(self, normal: int, k: int, one_sided: bool, v: Array) -> Rub:
+    def _rub(self, normal: int, k: int, one_sided: bool, v: Array, rest: float) -> Rub:
         if k < 0:
             return Rub(normal, (), 0.0, 0.0, one_sided)
         limit = self._named.limits[k]
@@ -336,7 +346,7 @@ class Excursions:
         rub = Rub(normal, rows, limit.static, limit.kinetic, one_sided)
         slip = v[list(rows)]
         speed = float(np.linalg.norm(slip))
-        if speed > AT_REST:
+        if speed > rest:
             rub.mode, rub.direction, rub.given = Mode.SLIDES, slip / speed, True
         return rub
 
