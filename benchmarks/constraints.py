@@ -17,7 +17,8 @@ from benchmarks.rows import Row
 from benchmarks.timing import Pair, Run, burst
 
 TURNS, STEP_TURNS = 300, 3
-STEPS, STEP = 1000, 1e-3
+STEPS, STEP = 20_000, 1e-3
+SWITCHED_STEPS, SWITCHES = 10_000, 100
 PROXIMAL = 1e-12, 1e-12, 10
 """Of Pinocchio's iteration, so that accelerations agree to 1e-8: accuracies, iterations."""
 
@@ -160,7 +161,41 @@ def _step(simulate: Callable[..., object]) -> Run:
     return run
 
 
+def _switching() -> Pair:
+    """What a lock costs that is switched on and off, and a step."""
+    urdf = BUNDLED / "mobile_manipulator.urdf"
+    wheels = [kd.Rolling(f"{side}_rolls", f"{side}_wheel", 0.1) for side in ("left", "right")]
+    brake = kd.Lock("brake", "elbow", active=False)
+    robot = kd.load(urdf, constraints=[*wheels, brake])
+    assert isinstance(robot, kd.ConstrainedDynamics)
+    q, duration = np.zeros(7), SWITCHED_STEPS * STEP
+    u = robot.admissible_speeds(q, 0.1 * np.ones(7))
+    times = (np.arange(SWITCHES) + 0.5) * duration / SWITCHES
+    switches = [kd.Switch("brake", on=k % 2 == 0, at=float(t)) for k, t in enumerate(times)]
+
+    def seconds(*some: kd.Switch) -> float:
+        begin = perf_counter()
+        motion = robot.simulate(
+            duration, q, u, step=STEP, output_step=duration, switches=list(some)
+        )
+        taken = perf_counter() - begin
+        assert len([each for each in motion.events if each.kind in ("on", "off")]) == len(some)
+        return taken
+
+    seconds(*switches)  # derived and compiled before it is timed
+    bare = min(seconds() for _ in range(3))
+    return Pair(lambda: (seconds(*switches) - bare) / SWITCHES, lambda: seconds() / SWITCHED_STEPS)
+
+
 ROWS = (
+    Row(
+        "constraints-switch",
+        "mobile manipulator: a lock switched while it moves",
+        "ours, a step",
+        20.0,
+        _switching,
+        STEP_TURNS,
+    ),
     Row(
         "constraints-forward-quadruped",
         "Solo on four feet: one forward dynamics",

@@ -153,7 +153,7 @@ def test_an_arm_catches_a_particle_and_loses_what_multipliers_say() -> None:
 
 # ----------------------------------------------------------------------------------- Painlevé's rod
 def test_a_rod_that_friction_holds_back_too_much_is_reported() -> None:
-    """With 1 + 3 cos θ (cos θ - μ sin θ) < 0 no contact force keeps a sliding rod out of the ground.
+    """With 1 + 3 cos θ (cos θ - μ sin θ) < 0 no contact force keeps it out of the ground.
 
     The other way round it slides on.
     """
