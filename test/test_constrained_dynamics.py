@@ -332,6 +332,16 @@ def test_what_is_switched_off_does_not_hold() -> None:
         np.testing.assert_array_equal(other.forward_dynamics(q, u, tau), held)
 
 
+def test_a_robot_without_a_motion_left_needs_no_torques() -> None:
+    brake = kd.Lock("brake", "b")
+    linkage = kd.load(FOUR_BAR, constraints=[FOUR_BAR_LOOP, brake], actuated=["a"], gravity=DOWN)
+    q = linkage.assemble([1.0, -0.5, 1.5])
+    np.testing.assert_array_equal(linkage.gravity(q), np.zeros(3))
+    np.testing.assert_array_equal(linkage.inverse_dynamics(q, *np.zeros((2, 3))), np.zeros(3))
+    forces = linkage.constraint_forces(q, np.zeros(3), np.zeros(3))
+    assert np.abs(forces["brake"]).max() > 0.1
+
+
 def test_the_energy_lost_when_constraints_are_imposed_is_that_of_the_change() -> None:
     free = kd.load(FOUR_BAR, cache=False)
     linkage = kd.load(FOUR_BAR, constraints=[FOUR_BAR_LOOP], cache=False)

@@ -339,7 +339,9 @@ class ConstrainedDynamics(Dynamics):
         found = np.zeros(generalized.shape)
         for where, own in self._groups(A, _diagonal(M)):
             found[where], missing = own.torques(generalized[where], self._motors)
-            worst = np.abs(missing).reshape(-1, missing.shape[-1]).max(axis=0, initial=0.0)
+            if not missing.size:  # no motion is left
+                continue
+            worst = np.abs(missing).reshape(-1, missing.shape[-1]).max(axis=0)
             if not worst.max(initial=0.0) <= PRODUCED:
                 free = np.atleast_2d(own.independent)[0]
                 speed = self.speed_names[int(free[worst.argmax()])]

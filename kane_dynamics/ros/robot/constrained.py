@@ -19,6 +19,7 @@ from kane_dynamics.constrained.active import Rows
 from kane_dynamics.constrained.dynamics import ConstrainedDynamics
 from kane_dynamics.dynamics import Dynamics
 from kane_dynamics.errors import ArgumentError
+from kane_dynamics.robot.constraints import Contact
 from kane_dynamics.ros.robot.model import Model, remade
 from kane_dynamics.simulation.trajectory import Sample
 
@@ -217,8 +218,18 @@ class ConstrainedModel(Model):
             udot = udot - _least(rows.A, (rows.A @ udot[..., None])[..., 0] + rows.bias)
         return q, u, udot
 
+    @cached_property
+    def _lasting(self) -> ConstrainedDynamics:
+        """The robot without contacts, which a motion may open."""
+        contacts = self._contacts & set(self.active)
+        return self.dynamics.switched(dict.fromkeys(contacts, False)) if contacts else self.dynamics
+
+    @cached_property
+    def _contacts(self) -> set[str]:
+        return {each.name for each in self.dynamics.constraints if isinstance(each, Contact)}
+
     def _rows(self, positions: Array, velocities: Array) -> Rows:
-        return self.dynamics.constraint_rows(self.coordinates(positions), self.speeds(velocities))
+        return self._lasting.constraint_rows(self.coordinates(positions), self.speeds(velocities))
 
     def _positions(self, positions: Array) -> tuple[Array, Array]:
         """Rows about positions, in terms of the joints, and their errors."""
@@ -235,7 +246,9 @@ class ConstrainedModel(Model):
             still = np.zeros((1, len(positions)))
             found, _ = asked.moving(positions[None], still, joints, positions)
             where = self.coordinates(found[0])
-        return self._with(self.dynamics.switched(active, where))
+        contacts = {name: holds for name, holds in active.items() if name in self._contacts}
+        others = {name: holds for name, holds in active.items() if name not in contacts}
+        return self._with(self.dynamics.switched(others, where).switched(contacts))
 
     def _with(self, dynamics: ConstrainedDynamics) -> ConstrainedModel:
         return remade(self.operations, ConstrainedModel, dynamics, self.outside, self.tolerance)
