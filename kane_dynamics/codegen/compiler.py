@@ -173,7 +173,11 @@ def _locked_directory() -> tuple[str, int]:
     """A new directory, and the descriptor that holds its lock as long as this process lives."""
     while True:
         directory = tempfile.mkdtemp(prefix=_PREFIX)
-        fault = replaceable(Path(directory))
+        try:
+            fault = replaceable(Path(directory))
+        except OSError:
+            os.rmdir(directory)
+            raise
         if fault is not None:
             os.rmdir(directory)
             raise CompileError(
