@@ -67,6 +67,8 @@ CONSTANTS = {
         "FAR_FROM",
         "MOST_PARTS",
         "CLOSED",
+        "STILL",
+        "STEADY",
         "CORRECTIONS",
     ),
 }

@@ -21,6 +21,12 @@ INTEGER, POINTER = ctypes.c_int64, ctypes.c_void_p
 LOOK, GO_BACK, TRY, TAKE, CORRECT = 0, -1, -2, -3, -4
 """What compiled code is asked for instead of steps; the same numbers stand in loop.c."""
 
+INTEGERS = (
+    *("dependent", "independent", "pivot_row", "acting", "used", "spare", "there"),
+    "known_acting",
+)
+"""Scratch of compiled code for places of rows and speeds."""
+
 Pointer = Callable[..., int]
 
 
@@ -38,9 +44,13 @@ class NamedStruct(ctypes.Structure):
         *_fields(POINTER, "first size of grip statics kinetics direction aimed slack inertia"),
         ("halt", ctypes.c_double),
         *_fields(INTEGER, "looking rank chosen choices redundant"),
-        *_fields(POINTER, "dependent independent pivot_row acting used"),
+        *_fields(POINTER, "dependent independent pivot_row acting used spare there"),
         *_fields(POINTER, "said tableau scale lengths mass block reduced motions forces nulls"),
         *_fields(POINTER, "couple particular right friction push wanted rates applied"),
+        *_fields(POINTER, "follow factors inverse known_scale known_length known_acting"),
+        *_fields(INTEGER, "in_order has_order"),
+        *_fields(POINTER, "metric said_of"),
+        ("said_at", ctypes.c_double),
     )
 
 
@@ -73,7 +83,7 @@ def named_struct(
     struct.kinetics = modes.factors.ctypes.data
     struct.inertia = pointer(inertia)
     most, some = count + n, len(limits) + 1
-    for name in ("dependent", "independent", "pivot_row", "acting", "used"):
+    for name in INTEGERS:
         setattr(struct, name, pointer(np.zeros(most + some), np.int64))
     sizes = {
         "said": count * (n + 2),
@@ -94,6 +104,11 @@ def named_struct(
         "wanted": most,
         "rates": nq,
         "applied": n,
+        "follow": n * n,
+        "factors": n * (n + 1),
+        "inverse": n,
+        "known_scale": n,
+        "known_length": most,
     }
     for name, size in sizes.items():
         setattr(struct, name, pointer(np.zeros(size)))

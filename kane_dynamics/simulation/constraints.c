@@ -36,9 +36,16 @@ typedef struct {
     int64_t looking; /* Python wants to see everything */
     /* how speeds were chosen, for how many rows */
     int64_t rank, chosen, choices, redundant;
-    int64_t *dependent, *independent, *pivot_row, *acting, *used;
+    int64_t *dependent, *independent, *pivot_row, *acting, *used, *spare, *there;
     double *said, *tableau, *scale, *lengths, *mass, *block, *reduced, *motions, *forces, *nulls;
     double *couple, *particular, *right, *friction, *push, *wanted, *rates, *applied;
+    /* how speeds depend on others; and how rows are eliminated in a known order, if they are */
+    double *follow, *factors, *inverse, *known_scale, *known_length;
+    int64_t *known_acting;
+    int64_t in_order, has_order;
+    const double *metric; /* M in the units of the elimination */
+    const double *said_of; /* the state that `said` is of, if known, and its time */
+    double said_at;
 } Named;
 
 static const double *row_of(const Named *c, int64_t i) { return c->said + i * (c->n + 2); }
@@ -82,7 +89,7 @@ static int64_t fill_tableau(Named *c, int64_t m)
         double length = there ? c->lengths[k] : 1.0;
         for (int64_t j = 0; j <= n; j++)
             row[j] = there ? row[j] / length : 0.0;
-        c->lengths[k] = length;
+        c->lengths[k] = length, c->there[k] = there;
     }
     return w;
 }
@@ -180,14 +187,159 @@ static void choose(Named *c, int64_t m, int64_t w)
     c->chosen = m, c->choices++;
 }
 
+/* Remembers the order in which rows were eliminated, and how long they and the speeds were. */
+static void remember(Named *c, int64_t m)
+{
+    double longest = 0.0;
+    c->has_order = 1;
+    for (int64_t k = 0; k < m; k++) {
+        c->has_order &= c->acting[k] < c->count;
+        c->known_acting[k] = c->acting[k];
+        longest = fmax(longest, c->there[k] ? c->lengths[k] : 0.0);
+    }
+    for (int64_t k = 0; k < m; k++) /* of what is not there, what it must not exceed */
+        c->known_length[k] = c->there[k] ? c->lengths[k] : -VANISHED * longest;
+    memcpy(c->known_scale, c->scale, (size_t)c->n * sizeof(double));
+}
+
+/* Rows of the dependent speeds, the others and the bias, which are eliminated in the known order;
+ * whether the order is good enough. Units are those of the rows and speeds themselves. */
+static int reduce_in_order(Named *c, int64_t w)
+{
+    int64_t n = c->n, r = c->rank, p = n - r;
+    for (int64_t k = 0; k < r; k++) {
+        const double *row = row_of(c, c->acting[c->pivot_row[k]]);
+        double *own = c->factors + k * w;
+        for (int64_t l = 0; l < r; l++)
+            own[l] = row[c->dependent[l]];
+        for (int64_t f = 0; f < p; f++)
+            own[r + f] = row[c->independent[f]];
+        own[n] = row[n];
+    }
+    for (int64_t k = 0; k < r; k++) {
+        const double *restrict own = c->factors + k * w;
+        double size = fabs(own[k]) * c->known_scale[c->dependent[k]];
+        if (!(size > STEADY * c->known_length[c->pivot_row[k]]))
+            return 0;
+        c->inverse[k] = 1.0 / own[k];
+        for (int64_t i = k + 1; i < r; i++) {
+            double *restrict other = c->factors + i * w;
+            double share = other[k] *= c->inverse[k];
+            for (int64_t l = k + 1; l < w && share != 0.0; l++)
+                other[l] -= share * own[l];
+        }
+    }
+    for (int64_t k = r - 1; k >= 0; k--) {
+        double *restrict own = c->factors + k * w;
+        for (int64_t l = k + 1; l < r; l++)
+            for (int64_t j = r; j < w; j++)
+                own[j] -= own[l] * c->factors[l * w + j];
+        for (int64_t j = r; j < w; j++)
+            own[j] *= c->inverse[k];
+    }
+    return 1;
+}
+
+/* Whether what was eliminated in the known order is as good as it was: dependent speeds follow from
+ * others by little, and of redundant rows nothing is left. */
+static int is_as_good(const Named *c, int64_t m)
+{
+    int64_t n = c->n, r = c->rank, p = n - r;
+    const double *scale = c->known_scale;
+    for (int64_t k = 0; k < r; k++)
+        for (int64_t f = 0; f < p; f++)
+            if (!(fabs(c->follow[k * p + f]) * scale[c->independent[f]]
+                  <= STAYS_BELOW * scale[c->dependent[k]]))
+                return 0;
+    for (int64_t i = 0; i < m; i++) {
+        const double *row = row_of(c, c->acting[i]);
+        double length = c->known_length[i];
+        for (int64_t j = 0; j < n && length < 0.0; j++)
+            if (!(fabs(row[j]) * scale[j] <= -length))
+                return 0;
+        for (int64_t f = 0; f < p && length > 0.0 && c->spare[i]; f++) {
+            double left = row[c->independent[f]];
+            for (int64_t k = 0; k < r; k++)
+                left -= row[c->dependent[k]] * c->follow[k * p + f];
+            if (!(fabs(left) * scale[c->independent[f]] <= LEFT_OVER * length))
+                return 0;
+        }
+    }
+    return 1;
+}
+
+static int eliminate_in_order(Named *c, int64_t m)
+{
+    int64_t r = c->rank, p = c->n - r, w = c->n + 1;
+    if (!c->has_order || c->chosen != m
+        || memcmp(c->known_acting, c->acting, (size_t)m * sizeof(int64_t))
+        || !reduce_in_order(c, w))
+        return 0;
+    for (int64_t k = 0; k < r; k++) {
+        c->particular[k] = -c->factors[k * w + c->n];
+        memcpy(c->follow + k * p, c->factors + k * w + r, (size_t)p * sizeof(double));
+    }
+    return is_as_good(c, m);
+}
+
+/* Eliminates the dependent speeds: in the known order, without a search, if that is good enough;
+ * then rows and speeds are in their own units. Else these speeds are chosen again if need be. */
 static int64_t eliminate(Named *c, int64_t m)
 {
+    int64_t n = c->n;
+    c->in_order = eliminate_in_order(c, m);
+    if (c->in_order)
+        return n + 1;
     int64_t w = fill_tableau(c, m);
-    if (c->chosen != m || !eliminate_as_before(c, m, w)) {
+    if (c->chosen == m && eliminate_as_before(c, m, w)) {
+        remember(c, m);
+    } else {
         fill_tableau(c, m);
         choose(c, m, w);
+        c->has_order = 0;
+    }
+    for (int64_t i = 0; i < m; i++)
+        c->spare[i] = !c->used[i];
+    for (int64_t k = 0; k < c->rank; k++) {
+        const double *row = c->tableau + c->pivot_row[k] * w;
+        c->particular[k] = -row[n];
+        for (int64_t f = 0; f < n - c->rank; f++)
+            c->follow[k * (n - c->rank) + f] = row[c->independent[f]];
     }
     return w;
+}
+
+/* Forces of the eliminated rows that exert what is given on the dependent speeds. */
+static void press(const Named *c, double *restrict x)
+{
+    int64_t r = c->rank, w = c->n + 1;
+    for (int64_t k = 0; k < r; k++) {
+        for (int64_t l = 0; l < k; l++)
+            x[k] -= c->factors[l * w + k] * x[l];
+        x[k] *= c->inverse[k];
+    }
+    for (int64_t k = r - 1; k >= 0; k--)
+        for (int64_t l = k + 1; l < r; l++)
+            x[k] -= c->factors[l * w + k] * x[l];
+}
+
+/* A combination of rows that vanishes, for each row that is redundant. */
+static void fill_null(Named *c, int64_t m, int64_t w, int64_t i, double *null)
+{
+    const double *row = row_of(c, c->acting[i]);
+    double *share = c->right;
+    if (!c->in_order) {
+        for (int64_t k = 0; k < m; k++)
+            null[k] = c->tableau[i * w + c->n + 1 + k] / c->lengths[k];
+        return;
+    }
+    memset(null, 0, (size_t)m * sizeof(double));
+    for (int64_t k = 0; k < c->rank; k++)
+        share[k] = row[c->dependent[k]];
+    press(c, share);
+    null[i] = 1.0;
+    for (int64_t k = 0; k < c->rank; k++)
+        null[c->pivot_row[k]] = -share[k];
 }
 
 /* Rows of combinations that vanish, of rows as they are given: orthonormal. */
@@ -196,10 +348,9 @@ static void find_nulls(Named *c, int64_t m, int64_t w)
     c->redundant = 0;
     for (int64_t i = 0; i < m; i++) {
         double *null = c->nulls + c->redundant * m;
-        if (c->used[i])
-            continue;
-        for (int64_t k = 0; k < m; k++)
-            null[k] = c->tableau[i * w + c->n + 1 + k] / c->lengths[k];
+        if (!c->spare[i] || (c->in_order && c->known_length[i] < 0.0))
+            continue; /* what is not there presses nothing */
+        fill_null(c, m, w, i, null);
         for (int64_t k = 0; k < c->redundant; k++) {
             const double *other = c->nulls + k * m;
             double share = dot(null, other, m);
@@ -240,73 +391,83 @@ static void substitute(const double *a, double *b, int64_t size)
 }
 
 /* TᵀM T of the independent speeds, factorized; M, in scaled units, is kept. */
-static int reduce(Named *c, int64_t w, const double *M)
+static int reduce(Named *c, const double *M)
 {
     int64_t n = c->n, r = c->rank, p = n - r;
-    for (int64_t i = 0; i < n; i++)
+    const double *follow = c->follow;
+    c->metric = c->in_order ? M : c->mass;
+    for (int64_t i = 0; i < n && !c->in_order; i++)
         for (int64_t j = 0; j < n; j++)
             c->mass[i * n + j] = c->scale[i] * M[i * n + j] * c->scale[j];
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t f = 0; f < p; f++) {
-            double sum = c->mass[i * n + c->independent[f]];
-            for (int64_t k = 0; k < r; k++)
-                sum -= c->mass[i * n + c->dependent[k]]
-                       * c->tableau[c->pivot_row[k] * w + c->independent[f]];
-            c->block[i * p + f] = sum;
-        }
-    for (int64_t e = 0; e < p; e++)
-        for (int64_t f = 0; f <= e; f++) {
-            double sum = c->block[c->independent[e] * p + f];
-            for (int64_t k = 0; k < r; k++)
-                sum -= c->tableau[c->pivot_row[k] * w + c->independent[e]]
-                       * c->block[c->dependent[k] * p + f];
-            c->reduced[e * p + f] = sum;
-        }
+    for (int64_t i = 0; i < n; i++) {
+        double *restrict own = c->block + i * p;
+        const double *mass = c->metric + i * n;
+        for (int64_t f = 0; f < p; f++)
+            own[f] = mass[c->independent[f]];
+        for (int64_t k = 0; k < r; k++)
+            for (int64_t f = 0; f < p; f++)
+                own[f] -= mass[c->dependent[k]] * follow[k * p + f];
+    }
+    for (int64_t e = 0; e < p; e++) {
+        double *restrict own = c->reduced + e * p;
+        memcpy(own, c->block + c->independent[e] * p, (size_t)(e + 1) * sizeof(double));
+        for (int64_t k = 0; k < r; k++)
+            for (int64_t f = 0; f <= e; f++)
+                own[f] -= follow[k * p + e] * c->block[c->dependent[k] * p + f];
+    }
     return factorize(c->reduced, p);
 }
 
-/* What scaled generalized forces v make of accelerations and of the forces of m rows; with the bias
- * of the rows, or without. */
-static void respond(Named *c, int64_t m, int64_t w, const double *v, int biased, double *motion,
-                    double *force)
+/* Forces of m rows that exert what is given on the dependent speeds; those of least norm. */
+static void force_rows(Named *c, int64_t m, int64_t w, double *left, double *force)
 {
-    int64_t n = c->n, r = c->rank, p = n - r;
-    double *h = c->right, *y = c->right + n;
-    for (int64_t i = 0; i < n; i++) {
-        h[i] = v[i];
-        for (int64_t k = 0; k < r && biased; k++)
-            h[i] -= c->mass[i * n + c->dependent[k]] * c->particular[k];
-    }
-    for (int64_t f = 0; f < p; f++) {
-        y[f] = h[c->independent[f]];
-        for (int64_t k = 0; k < r; k++)
-            y[f] -= c->tableau[c->pivot_row[k] * w + c->independent[f]] * h[c->dependent[k]];
-    }
-    substitute(c->reduced, y, p);
-    for (int64_t f = 0; f < p; f++)
-        motion[c->independent[f]] = y[f];
-    for (int64_t k = 0; k < r; k++) {
-        const double *row = c->tableau + c->pivot_row[k] * w;
-        double sum = biased ? c->particular[k] : 0.0;
-        for (int64_t f = 0; f < p; f++)
-            sum -= row[c->independent[f]] * y[f];
-        motion[c->dependent[k]] = sum;
-    }
     memset(force, 0, (size_t)m * sizeof(double));
-    for (int64_t k = 0; k < r; k++) {
-        const double *row = c->tableau + c->pivot_row[k] * w + n + 1;
-        double left = dot(c->mass + c->dependent[k] * n, motion, n) - v[c->dependent[k]];
+    if (c->in_order) {
+        press(c, left);
+        for (int64_t k = 0; k < c->rank; k++)
+            force[c->pivot_row[k]] = left[k];
+    } else {
+        for (int64_t k = 0; k < c->rank; k++)
+            for (int64_t i = 0; i < m; i++)
+                force[i] += c->tableau[c->pivot_row[k] * w + c->n + 1 + i] * left[k];
         for (int64_t i = 0; i < m; i++)
-            force[i] += row[i] * left;
+            force[i] /= c->lengths[i];
     }
-    for (int64_t i = 0; i < m; i++)
-        force[i] /= c->lengths[i];
     for (int64_t k = 0; k < c->redundant; k++) {
         const double *null = c->nulls + k * m;
         double share = dot(null, force, m);
         for (int64_t i = 0; i < m; i++)
             force[i] -= share * null[i];
     }
+}
+
+/* What scaled generalized forces v make of accelerations and, if asked, of the forces of m rows; with
+ * the bias of the rows, or without. */
+static void respond(Named *c, int64_t m, int64_t w, const double *v, int biased, double *motion,
+                    double *force)
+{
+    int64_t n = c->n, r = c->rank, p = n - r;
+    const double *follow = c->follow;
+    double *h = c->right, *y = c->right + n, *left = h;
+    for (int64_t i = 0; i < n; i++) {
+        h[i] = v[i];
+        for (int64_t k = 0; k < r && biased; k++)
+            h[i] -= c->metric[i * n + c->dependent[k]] * c->particular[k];
+    }
+    for (int64_t f = 0; f < p; f++) {
+        y[f] = h[c->independent[f]];
+        for (int64_t k = 0; k < r; k++)
+            y[f] -= follow[k * p + f] * h[c->dependent[k]];
+    }
+    substitute(c->reduced, y, p);
+    for (int64_t f = 0; f < p; f++)
+        motion[c->independent[f]] = y[f];
+    for (int64_t k = 0; k < r; k++)
+        motion[c->dependent[k]] = (biased ? c->particular[k] : 0.0) - dot(follow + k * p, y, p);
+    for (int64_t k = 0; k < r && force != NULL; k++)
+        left[k] = dot(c->metric + c->dependent[k] * n, motion, n) - v[c->dependent[k]];
+    if (force != NULL)
+        force_rows(c, m, w, left, force);
 }
 
 /* Where the limits slip to: along their velocity, or opposite to it once that has turned back. */
@@ -378,13 +539,19 @@ static int64_t place(const Named *c, int64_t m, int64_t row)
     return -1;
 }
 
+/* Whether a limit slides under the force of another row. */
+static int slides_under(const Named *c, int64_t m, int64_t l)
+{
+    return c->grip[l] == SLIDES && c->of[l] >= 0 && place(c, m, c->of[l]) >= 0;
+}
+
 /* Friction of the limits that slide under the force of other rows: of each per unit of its factor,
  * with `motion` and `force` of the rest corrected. */
 static int slide(Named *c, int64_t m, int64_t w, double *motion, double *force, double *friction)
 {
     int64_t n = c->n, sliding = 0, *which = c->used; /* which is no longer needed */
     for (int64_t l = 0; l < c->limit_count; l++)
-        if (c->grip[l] == SLIDES && c->of[l] >= 0 && place(c, m, c->of[l]) >= 0)
+        if (slides_under(c, m, l))
             which[sliding++] = l;
     if (!sliding)
         return RUNNING;
@@ -440,23 +607,56 @@ static int acts(const Named *c)
     return 0;
 }
 
+/* Eliminates the dependent speeds, measured by what mass they feel alone. The known order is taken
+ * only while they feel nearly the mass that they did when it was found. */
+static int64_t eliminate_by_mass(Named *c, int64_t m, const double *M)
+{
+    int64_t n = c->n;
+    for (int64_t j = 0; j < n; j++) {
+        double own = M[j * n + j], ratio = own * c->known_scale[j] * c->known_scale[j];
+        c->has_order &= own > 0.0 && ratio > 0.25 && ratio < 4.0;
+    }
+    if (c->has_order && eliminate_in_order(c, m)) {
+        for (int64_t j = 0; j < n; j++)
+            c->scale[j] = 1.0;
+        return c->in_order = 1, n + 1;
+    }
+    for (int64_t j = 0; j < n; j++)
+        c->scale[j] = M[j * n + j] > 0.0 ? 1.0 / sqrt(M[j * n + j]) : 1.0;
+    c->has_order = 0;
+    return eliminate(c, m);
+}
+
+/* Forces of all rows, and what pushes against held speeds, from those of rows that act. */
+static void tell_forces(const Named *c, int64_t m, const double *found, double *push, double *force)
+{
+    memset(force, 0, (size_t)c->count * sizeof(double));
+    for (int64_t k = 0; k < m; k++)
+        *(c->acting[k] < c->count ? force + c->acting[k] : push + c->acting[k] - c->count) =
+            c->acting[k] < c->count ? found[k] : -found[k];
+    for (int64_t l = 0; l < c->limit_count; l++)
+        for (int64_t a = 0; a < c->size[l] && c->grip[l] == SLIDES; a++)
+            force[c->first[l] + a] = -c->friction[l] * c->aimed[2 * l + a];
+}
+
 /* Accelerations and forces while constraints hold and slide.
  *
  * `udot` holds the generalized forces less the bias, and then accelerations; to `other` comes what
- * constraints exert, `push` is what pushes against speeds that are held, `force` that of all rows. */
+ * constraints exert, `push` is what pushes against speeds that are held, `force` that of all rows;
+ * the last two only if `forces`. */
 static int constrain(Named *c, const double *M, const int64_t *is_held, double *udot, double *other,
-                     double *push, double *force)
+                     double *push, double *force, int forces)
 {
     int64_t n = c->n, m = gather(c, is_held);
     double *v = c->right + 3 * n, *motion = c->motions, *found = c->forces;
     double *friction = c->friction;
     memcpy(c->applied, udot, (size_t)n * sizeof(double));
-    for (int64_t j = 0; j < n; j++) {
-        c->scale[j] = M[j * n + j] > 0.0 ? 1.0 / sqrt(M[j * n + j]) : 1.0;
+    int64_t w = eliminate_by_mass(c, m, M);
+    for (int64_t j = 0; j < n; j++)
         v[j] = c->scale[j] * udot[j];
-    }
     for (int64_t l = 0; l < c->limit_count; l++) {
         friction[l] = 0.0;
+        forces |= slides_under(c, m, l);
         if (c->grip[l] != SLIDES || c->of[l] >= 0)
             continue;
         friction[l] = c->kinetics[l];
@@ -464,22 +664,15 @@ static int constrain(Named *c, const double *M, const int64_t *is_held, double *
         for (int64_t j = 0; j < n; j++)
             v[j] += friction[l] * c->right[2 * n + j];
     }
-    int64_t w = eliminate(c, m);
-    find_nulls(c, m, w);
-    for (int64_t k = 0; k < c->rank; k++)
-        c->particular[k] = -c->tableau[c->pivot_row[k] * w + n];
-    int status = reduce(c, w, M);
+    if (forces)
+        find_nulls(c, m, w);
+    int status = reduce(c, M);
     if (status != RUNNING)
         return status;
-    respond(c, m, w, v, 1, motion, found);
+    respond(c, m, w, v, 1, motion, forces ? found : NULL);
     status = slide(c, m, w, motion, found, friction);
-    memset(force, 0, (size_t)c->count * sizeof(double));
-    for (int64_t k = 0; k < m; k++)
-        *(c->acting[k] < c->count ? force + c->acting[k] : push + c->acting[k] - c->count) =
-            c->acting[k] < c->count ? found[k] : -found[k];
-    for (int64_t l = 0; l < c->limit_count; l++)
-        for (int64_t a = 0; a < c->size[l] && c->grip[l] == SLIDES; a++)
-            force[c->first[l] + a] = -friction[l] * c->aimed[2 * l + a];
+    if (forces)
+        tell_forces(c, m, found, push, force);
     for (int64_t j = 0; j < n; j++)
         other[j] -= udot[j], udot[j] = c->scale[j] * motion[j];
     for (int64_t j = 0; j < n; j++)
@@ -526,6 +719,30 @@ static void watch(const Named *c, const double *u, const double *udot, const dou
 
 /* --------------------------------------------------------------------- back onto constraints */
 
+/* What the dependent speeds alone are if rows are to change as wanted, in scaled units. */
+static void aim_at(const Named *c, int64_t m, int64_t w, const double *wanted, double *right)
+{
+    int64_t r = c->rank;
+    for (int64_t k = 0; k < r && !c->in_order; k++) {
+        const double *own = c->tableau + c->pivot_row[k] * w + c->n + 1;
+        right[k] = 0.0;
+        for (int64_t i = 0; i < m; i++)
+            right[k] += own[i] * wanted[c->acting[i]] / c->lengths[i];
+    }
+    for (int64_t k = 0; k < r && c->in_order; k++) {
+        right[k] = wanted[c->acting[c->pivot_row[k]]];
+        for (int64_t l = 0; l < k; l++)
+            right[k] -= c->factors[k * w + l] * right[l];
+    }
+    for (int64_t k = r - 1; k >= 0 && c->in_order; k--) {
+        for (int64_t l = k + 1; l < r; l++)
+            right[k] -= c->factors[k * w + l] * right[l];
+        right[k] *= c->inverse[k];
+    }
+    for (int64_t k = 0; k < r && c->in_order; k++)
+        right[k] /= c->scale[c->dependent[k]];
+}
+
 /* The smallest motion that rows, of positions alone or all, change by `wanted`. */
 static int nearest(Named *c, int of_positions, double *motion)
 {
@@ -537,29 +754,22 @@ static int nearest(Named *c, int of_positions, double *motion)
         c->scale[j] = c->inertia[j] > 0.0 ? 1.0 / sqrt(c->inertia[j]) : 1.0;
     int64_t w = eliminate(c, m), r = c->rank, p = n - r;
     double *gram = c->reduced, *right = c->right;
-    for (int64_t k = 0; k < r; k++) {
-        const double *own = c->tableau + c->pivot_row[k] * w;
-        right[k] = 0.0;
-        for (int64_t i = 0; i < m; i++)
-            right[k] += own[n + 1 + i] * motion[c->acting[i]] / c->lengths[i];
-        for (int64_t l = 0; l <= k; l++) {
-            const double *other = c->tableau + c->pivot_row[l] * w;
-            double sum = k == l;
-            for (int64_t f = 0; f < p; f++)
-                sum += own[c->independent[f]] * other[c->independent[f]];
-            gram[k * r + l] = sum;
-        }
-    }
+    aim_at(c, m, w, motion, right);
+    for (int64_t k = 0; k < r && c->in_order; k++)
+        for (int64_t f = 0; f < p; f++)
+            c->follow[k * p + f] *= c->scale[c->independent[f]] / c->scale[c->dependent[k]];
+    for (int64_t k = 0; k < r; k++)
+        for (int64_t l = 0; l <= k; l++)
+            gram[k * r + l] = (k == l) + dot(c->follow + k * p, c->follow + l * p, p);
     int status = factorize(gram, r);
     if (status != RUNNING)
         return status;
     substitute(gram, right, r);
     memset(motion, 0, (size_t)n * sizeof(double));
     for (int64_t k = 0; k < r; k++) {
-        const double *own = c->tableau + c->pivot_row[k] * w;
         motion[c->dependent[k]] += right[k];
         for (int64_t f = 0; f < p; f++)
-            motion[c->independent[f]] += right[k] * own[c->independent[f]];
+            motion[c->independent[f]] += right[k] * c->follow[k * p + f];
     }
     for (int64_t j = 0; j < n; j++)
         motion[j] *= c->scale[j];

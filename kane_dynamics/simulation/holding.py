@@ -24,6 +24,13 @@ from kane_dynamics.simulation.status import Ended, Status
 CLOSED = 1e-12
 """Error in m or rad that need not be corrected."""
 
+STILL = 1e-13
+"""Speed in m/s or rad/s against constraints that need not be corrected."""
+
+STEADY = 1e-2
+"""Pivot, of rows and speeds in units in which they have length one, below which the order in which
+they are eliminated is looked for again."""
+
 CORRECTIONS = 4
 """Newton's steps back onto constraints after a step of the motion; one nearly always does."""
 
@@ -208,6 +215,8 @@ class Holding:
                 break
             q = self.moved(t, q, self._nearest(said[of_positions, :-2], -errors))
         A = said[rows, :-2]
+        if not np.abs(A @ u).max(initial=0.0) > STILL:
+            return q, u
         return q, u + self._nearest(A, -A @ u)
 
     def _nearest(self, A: Array, right: Array) -> Array:

@@ -158,24 +158,30 @@ static void say_rows(Run *r, const double *x)
     r->named->in[r->named->state] = x;
     r->named->in[r->named->state + 1] = x + r->nq;
     r->named->rows(r->named->in, r->named->said);
+    r->named->said_of = NULL;
 }
 
-/* What constraints by name make of a state, and speeds that are held besides. */
+/* What constraints by name make of a state, and speeds that are held besides; of a state within a
+ * step nobody asks for forces and events. */
 static int follow_named(Run *r, const double *x, double *k)
 {
+    int within = x == r->stage;
     Named *c = r->named;
     double *udot = k + r->nq, *other = udot + 2 * r->n + 1, *force = named_forces(r, k);
     double *g = named_events(r, k);
     const double *u = x + r->nq;
     int status = RUNNING;
-    say_rows(r, x);
+    if (c->said_of != x || c->said_at != r->now)
+        say_rows(r, x);
     aim(c, u);
     if (r->acts) { /* what slides takes energy */
         double *power = udot + r->n, before = dot(u, other, r->n);
-        status = constrain(c, mass_of(r, k), r->is_held, udot, other, c->push, force);
+        status = constrain(c, mass_of(r, k), r->is_held, udot, other, c->push, force, !within);
         *power += dot(u, other, r->n) - before;
-    } else
+    } else if (!within)
         memset(force, 0, (size_t)c->count * sizeof(double));
+    if (within)
+        return status;
     for (int64_t i = 0; i < r->m; i++)
         if (is_stuck(r, i)) {
             pushes(r, k)[i] = c->push[r->rows[i]];
@@ -280,6 +286,8 @@ static int correct(Run *r, double t, double *x)
 {
     Named *c = r->named;
     int status = RUNNING;
+    double fastest = 0.0;
+    r->now = t;
     for (int64_t turn = 0; status == RUNNING; turn++) {
         double most = 0.0;
         say_rows(r, x);
@@ -291,7 +299,6 @@ static int correct(Run *r, double t, double *x)
         if (!(most > CLOSED) || turn == CORRECTIONS)
             break;
         status = nearest(c, 1, c->wanted);
-        r->now = t;
         r->short_in[r->state] = x;
         r->short_in[r->state + 1] = c->wanted;
         r->coordinate_rates(r->short_in, c->rates);
@@ -300,7 +307,14 @@ static int correct(Run *r, double t, double *x)
         normalize(r, x);
     }
     for (int64_t i = 0; i < c->count; i++)
-        c->wanted[i] = -dot(row_of(c, i), x + r->nq, r->n);
+        if (c->holds[i]) {
+            c->wanted[i] = -dot(row_of(c, i), x + r->nq, r->n);
+            fastest = fmax(fastest, fabs(c->wanted[i]));
+        }
+    if (status == RUNNING && fastest <= STILL) { /* what was said is of this state */
+        c->said_of = x, c->said_at = t;
+        return status;
+    }
     if (status == RUNNING)
         status = nearest(c, 0, c->wanted);
     for (int64_t i = 0; i < r->n; i++)
@@ -402,9 +416,11 @@ static double turn_of(const double *g0, const double *g1, int64_t size, double h
     for (int64_t c = 0; c < size; c++) {
         double slope = h * g0[size + c], after = h * g1[size + c], rise = g1[c] - g0[c];
         double b = 3.0 * rise - 2.0 * slope - after, d = slope + after - 2.0 * rise;
+        if (!(slope < 0.0 && after > 0.0))
+            continue;
         double turn = -slope / (b + sqrt(b * b - 3.0 * d * slope));
         double least = g0[c] + turn * (slope + turn * (b + turn * d));
-        if (slope < 0.0 && after > 0.0 && least < 0.0)
+        if (least < 0.0)
             first = fmin(first, turn);
     }
     return first;
@@ -478,6 +494,8 @@ static void change(Run *r, int pin)
         }
     take_stock(r);
     r->known = 0;
+    if (r->named)
+        r->named->said_of = NULL;
 }
 
 /* Changes one mode that does not agree with what follows from the present state, if one does not. */
@@ -699,6 +717,8 @@ __attribute__((visibility("default"))) int64_t kane_loop(Run *r, int64_t steps)
 {
     if (r == NULL)
         return (int64_t)sizeof(Run);
+    if (r->named) /* the state and constraints may have been changed */
+        r->named->said_of = NULL;
     if (steps <= 0)
         return special(r, steps);
     for (take_stock(r); steps > 0 && r->status == RUNNING; steps--) {
