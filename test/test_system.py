@@ -108,6 +108,14 @@ def test_a_potential_takes_the_place_of_the_work_of_its_loads() -> None:
     assert np.ptp(motion.potential) > 0.1
 
 
+def test_a_body_that_does_not_turn_needs_no_inertia() -> None:
+    ground, cart = me.RigidBody("ground"), me.RigidBody("cart", mass=2.0)
+    model = me.System.from_newtonian(ground)
+    model.add_joints(me.PrismaticJoint("slide", ground, cart))
+    model.add_loads(me.Force(cart, 3.0 * ground.x))
+    np.testing.assert_allclose(kd.System(model).rhs(0.0, [0.0, 0.5]), [0.5, 1.5])
+
+
 def test_partial_velocities_are_vectors_in_the_frames_of_the_model() -> None:
     table = pendulum_on_cart(2).system().partial_velocities()
     u = table.speeds
@@ -145,21 +153,45 @@ x, c = me.dynamicsymbols("x"), sm.Symbol("c")
     [
         (c, {}, "the load at P has c, which is neither coordinate, speed, input nor constant"),
         (x, {}, "the load at P has x"),
-        (sm.gamma(c), {"constants": {c: 2.0}, "inputs": [x]}, None),
         (sm.gamma(x), {"inputs": [x]}, r"gamma\(…\), which is no function known here"),
         (c, {"constants": {c: "two"}}, "constants: c is 'two', expected a finite number"),
         (c, {"constants": {c: 1.0}, "inputs": [c]}, "c is a constant and an input"),
         (c, {"constants": {c: 1.0}, "adjustable": [x]}, r"x\(t\) has no value in constants"),
         (c, {"inputs": ["c"]}, "inputs: 'c' is no symbol of SymPy"),
         (me.dynamicsymbols("u", 1), {}, "has the acceleration"),
+        (0, {"inputs": [me.dynamicsymbols._t]}, "t is an input and the time"),
+        (0, {"potential": "q"}, "potential is 'q', expected an expression"),
+        (0, {"constraints": {"a": "q"}}, "constraint 'a' is 'q', expected an expression"),
     ],
 )
 def test_wrong_symbols_are_named(load: object, options: dict[str, object], message: str) -> None:
-    if message is None:
-        pendulum(load, **options)
-        return
     with pytest.raises(kd.KaneDynamicsError, match=message):
-        pendulum(load, **options).rhs(0.0, [0.0, 0.0])
+        pendulum(load, **options)
+
+
+def test_functions_of_constants_are_those_of_sympy() -> None:
+    x = [0.2, 0.0]
+    rate = pendulum(sm.gamma(c), constants={c: 4.0}).rhs(0.0, x)
+    np.testing.assert_allclose(rate, pendulum(6.0).rhs(0.0, x), rtol=1e-14)
+    with pytest.raises(kd.ModelError, match=r"gamma\(…\), which is no function known here"):
+        pendulum(sm.gamma(c), constants={c: 4.0}, adjustable=[c])
+
+
+def test_a_load_that_is_no_vector_is_named() -> None:
+    mechanism = pendulum_on_cart(1)
+    (point, _), *_ = mechanism.loads
+    with pytest.raises(kd.ArgumentError, match=r"is x\(t\), expected a vector"):
+        mechanism._replace(loads=[(point, x)]).system()
+
+
+def test_states_at_several_times_are_a_batch_though_nothing_depends_on_time() -> None:
+    system = pendulum()
+    one = system.rhs(0.0, [0.3, 0.1])
+    np.testing.assert_array_equal(system.rhs([0.0, 1.0], [0.3, 0.1]), [one, one])
+    with pytest.raises(kd.ArgumentError, match="t has 2 entries, but x has 3 states"):
+        system.rhs([0.0, 1.0], np.zeros((3, 2)))
+    with pytest.raises(kd.ArgumentError, match="t must be a number"):
+        system.rhs(np.zeros((2, 2)), [0.3, 0.1])
 
 
 def test_missing_inputs_are_named() -> None:

@@ -88,6 +88,24 @@ def test_other_speeds_describe_the_same_motion() -> None:
         system.with_speeds({w[0]: u[0], w[1]: u[0], w[2]: u[2]})
 
 
+def test_other_speeds_are_named_by_symbols_of_their_own() -> None:
+    mechanism = pendulum_on_cart(1)
+    system = mechanism.system(backend="numpy")
+    q1, (u0, u1) = mechanism.kane.q[1], mechanism.kane.u
+    w = me.dynamicsymbols("w")
+    for speeds, name in (({u0: u1, u1: u0}, "u0"), ({u0: u0, q1: u1}, "q1")):
+        with pytest.raises(kd.ArgumentError, match=rf"{name}\(t\) means something else"):
+            system.with_speeds(speeds)
+    with pytest.raises(kd.ArgumentError, match="speeds are list, expected a dict"):
+        system.with_speeds([u0, u1])
+    with pytest.raises(kd.ArgumentError, match="'a' is no symbol"):
+        system.with_speeds({"a": u0, w: u1})
+    other = system.with_speeds({u0: u0, w: u0 + u1})  # a speed may stay
+    x, y = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.1, 0.2, 0.3, 0.7])
+    rates, found = system.rhs(0.0, x, [1.0]), other.rhs(0.0, y, [1.0])
+    np.testing.assert_allclose(found, [*rates[:3], rates[2] + rates[3]], rtol=1e-12)
+
+
 def test_column_reduction_finds_speeds_with_fewer_partial_velocities() -> None:
     """Two links in the plane: absolute instead of relative angular velocities."""
     q, u = me.dynamicsymbols("q1:3"), me.dynamicsymbols("u1:3")

@@ -134,6 +134,24 @@ def test_redundant_constraints_are_found_and_named() -> None:
     assert system.constraint_names == ("first",)
 
 
+def test_places_that_contradict_each_other_are_named() -> None:
+    mechanism = four_bar(dependent=False)
+    q = mechanism.kane.q
+    rows = {"here": q[0] + q[1] - 1, "there": 2e3 * (q[0] + q[1]) - 3}
+    with pytest.raises(kd.ModelError, match="constraint 'there' contradicts those before it"):
+        mechanism.system(constraints=rows)
+    twice = {"here": q[0] + q[1] - 1, "again": 2e3 * (q[0] + q[1]) - 2e3}
+    assert mechanism.system(constraints=twice).redundant == ("again",)
+
+
+def test_a_place_is_held_though_its_rate_was_held_before() -> None:
+    mechanism = four_bar(dependent=False)
+    q, u = mechanism.kane.q, mechanism.kane.u
+    system = mechanism.system(backend="numpy", constraints={"rate": u[0], "place": q[0] - 1})
+    assert system.redundant == ("rate",)
+    assert system.assemble([0.3, 0.0, 0.0])[0][0] == pytest.approx(1.0)
+
+
 def ladder(u_dependent: int) -> Mechanism:
     """A rod whose ends slide along two walls: a particle in its middle goes round a circle."""
     q, u = me.dynamicsymbols("x y"), me.dynamicsymbols("u v")

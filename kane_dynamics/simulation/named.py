@@ -152,9 +152,11 @@ class Named:
         held = [k for k in two_sided if k not in limited]
         off = unsatisfied(said[held, :-2], 0.0 * said[held, -2], u)
         if not off.max(initial=0.0) <= BROKEN:
+            # systems, that say which rows are of positions, assemble speeds as well
+            finder = "assemble" if self.of_positions else "admissible_speeds"
             raise ArgumentError(
                 f"simulate: u0 violates constraint {self.owners[held[int(off.argmax())]]!r}, "
-                "expected speeds that satisfy it: admissible_speeds gives them"
+                f"expected speeds that satisfy it: {finder} gives them"
             )
 
 

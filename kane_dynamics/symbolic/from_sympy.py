@@ -72,6 +72,10 @@ class Conversion:
             return convert(self, x, where)
         if type(x).__name__ in SAME_NAME and len(x.args) == 1:
             return self.graph.make(type(x).__name__, self._converted(x.args[0], where))
+        if x.args and all(isinstance(each, sympy.Expr) for each in x.args):
+            given = [self._converted(each, where) for each in x.args]
+            if all(each.op == "const" for each in given):  # SymPy knows more functions
+                return self._number(x.func(*(each.value for each in given)).evalf(), where)
         raise ModelError(
             f"{where} has {type(x).__name__}(…), which is no function known here, expected "
             f"{', '.join(KNOWN)} and arithmetic"

@@ -10,6 +10,7 @@ import numpy as np
 
 from kane_dynamics.arrays import Array
 from kane_dynamics.errors import ArgumentError
+from kane_dynamics.kane.general.model import Model, is_scalar
 
 
 class Constants(MutableMapping[Any, float]):
@@ -100,3 +101,24 @@ def refuse_doubles(groups: Mapping[str, Sequence[Any]]) -> None:
             if each in seen:
                 raise ArgumentError(f"{each} is {seen[each]} and {what}, expected one of them")
             seen[each] = what
+
+
+def checked_speeds(speeds: Any, model: Model, taken: Sequence[Any]) -> None:
+    """Refuse other speeds whose symbols mean something else already."""
+    if not isinstance(speeds, Mapping):
+        raise ArgumentError(
+            f"with_speeds: speeds are {type(speeds).__name__}, expected a dict from symbols to "
+            "expressions, or what reduced_speeds has found"
+        )
+    for speed, expression in speeds.items():
+        if not hasattr(speed, "free_symbols"):
+            raise ArgumentError(f"with_speeds: {speed!r} is no symbol of SymPy")
+        if not is_scalar(expression):
+            raise ArgumentError(
+                f"with_speeds: {speed} is {expression!r}, expected an expression of SymPy"
+            )
+        known = (*model.q, *model.auxiliary, *taken)
+        if speed in known or (speed in model.u and speed != expression):
+            raise ArgumentError(
+                f"with_speeds: {speed} means something else in the model, expected another symbol"
+            )

@@ -80,7 +80,7 @@ class StateFunctions:
     def _form(
         self, values: dict[Any, float], late: Any, fed: Any, like: Functions | None, **options: Any
     ) -> None:
-        """Read the model; nothing is compiled before it is needed."""
+        """Read the whole model, so that what is wrong is said now; nothing is compiled yet."""
         if like is not None:
             options = {"backend": like.backend, "cache": like.cache}
         self._late, self._fed = late, fed
@@ -88,6 +88,7 @@ class StateFunctions:
         folded = {key: value for key, value in values.items() if key not in late}
         self._reading = Reading(self._model, folded, late, fed)
         self._equations = GeneralEquations("system", self._reading, self._potential)
+        _ = self._equations.formulations
         self._functions = Functions(self._equations, **options)
         self._held = SystemConstraints(self._functions)
         self._programs = Programs(self._functions, self._formal_programs())
@@ -191,7 +192,7 @@ class StateFunctions:
         The generalized forces of a constraint are its coefficients of the speeds times these.
         Where constraints are redundant, those of least norm.
         """
-        M, bias, said = self._unconstrained(t, x, inputs)
+        M, bias, said = self._unconstrained("constraint_forces", t, x, inputs)
         udot = self._held.accelerations(M, bias, said)
         return self._held.forces(M, bias, udot, said)
 
@@ -243,10 +244,10 @@ class StateFunctions:
         return given
 
     def _unconstrained(
-        self, t: ArrayLike, x: ArrayLike, inputs: ArrayLike
+        self, name: str, t: ArrayLike, x: ArrayLike, inputs: ArrayLike
     ) -> tuple[Array, Array, Said]:
         """Mass matrix and bias of all speeds, and what constraints say, for as many states each."""
-        given = self._given("rhs", t, x, inputs)
+        given = self._given(name, t, x, inputs)
         M = evaluated(self._functions, "mass_matrix", **given)
         bias, said = evaluated(self._functions, "bias", **given), self._held.said(given)
         rows = (said.A, 2), (said.bias, 1), (said.errors, 1)
@@ -255,7 +256,7 @@ class StateFunctions:
 
     def _recombined(self, t: ArrayLike, x: ArrayLike, inputs: ArrayLike) -> Array:
         """The right-hand side where the compiled choice of independent speeds is singular."""
-        M, bias, said = self._unconstrained(t, x, inputs)
+        M, bias, said = self._unconstrained("rhs", t, x, inputs)
         qdot = evaluated(self._functions, "coordinate_rates", **self._given("rhs", t, x, inputs))
         return np.concatenate([qdot, self._held.accelerations(M, bias, said)], axis=-1)
 
@@ -263,6 +264,8 @@ class StateFunctions:
         given: list[Any] = []
         if self._equations.timed:
             given.append(_times(name, t))
+        elif not isinstance(t, (int, float)):
+            x = _as_many(name, _times(name, t), x)
         given += [x, *self.parameters]
         if self.input_names:
             given.append(inputs)
@@ -283,6 +286,18 @@ def one_state(function: str, name: str, value: ArrayLike, size: int) -> Array:
     if array.ndim != 1:
         raise ArgumentError(f"{function}: {name} must have shape ({size},), got {array.shape}")
     return array
+
+
+def _as_many(name: str, times: Array, x: ArrayLike) -> ArrayLike:
+    """States for as many times, which the equations do not contain."""
+    if times.ndim == 1:
+        return x
+    state = real_array(f"{name}: x", x)
+    if state.ndim == 1:
+        return np.broadcast_to(state, (len(times), len(state)))
+    if len(state) != len(times):
+        raise ArgumentError(f"{name}: t has {len(times)} entries, but x has {len(state)} states")
+    return x
 
 
 def _times(name: str, t: ArrayLike) -> Array:

@@ -26,6 +26,7 @@ from kane_dynamics.system.analysis import (
 )
 from kane_dynamics.system.arguments import (
     checked_constants,
+    checked_speeds,
     checked_symbols,
     refuse_doubles,
 )
@@ -94,6 +95,8 @@ class System(StateFunctions):
         backend: Backend = "auto",
         cache: CacheChoice = True,
     ) -> None:
+        from sympy.physics.mechanics import dynamicsymbols
+
         model = _model(kane, bodies, loads, constraints)
         values = checked_constants({} if constants is None else constants)
         late = checked_symbols("adjustable", adjustable)
@@ -107,6 +110,7 @@ class System(StateFunctions):
                 "a speed": (*model.u, *model.auxiliary),
                 "a constant": tuple(values),
                 "an input": fed,
+                "the time": (dynamicsymbols._t,),
             }
         )
         self._model, self._potential = model, potential
@@ -206,6 +210,7 @@ class System(StateFunctions):
             raise ArgumentError("with_speeds: begin with the system as it was modelled")
         if isinstance(speeds, ReducedSpeeds):
             speeds = _from_matrix(speeds, model.u)
+        checked_speeds(speeds, model, (*self._constants, *self._fed))
         if len(speeds) != len(model.u):
             raise ArgumentError(f"with_speeds: {len(speeds)} speeds, expected {len(model.u)}")
         other = replace(model, u=tuple(speeds), stated=model.u, chosen=tuple(speeds.values()))

@@ -196,12 +196,6 @@ class Embedding:
         graph, own = self.graph, len(self.independent)
         resisting = self._resisting(way)
         unknown = graph.inputs("unknown", len(self.reading.unknown))
-        if unknown and len(unknown) != len(self.reading.aux):
-            raise ModelError(
-                f"{len(unknown)} unknown forces ({', '.join(map(str, self.reading.unknown))}) "
-                f"stand beside {len(self.reading.aux)} auxiliary speeds, expected as many: give "
-                "the values of others in constants, or name them in inputs"
-            )
         nothing = self._nothing
         free = substituted(graph, resisting, nothing)
         by_force = derivatives(graph, resisting, unknown)

@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.equations import Equations, Given
 from kane_dynamics.kane.general import forward, inverse, mass
 from kane_dynamics.kane.general.embedding import Embedding
 from kane_dynamics.kane.general.held import coefficients
+from kane_dynamics.kane.general.model import is_scalar
 from kane_dynamics.kane.general.motion import MovingNodes
 from kane_dynamics.kane.general.nodes import Node, tied
 from kane_dynamics.kane.general.reading import Reading
@@ -143,6 +145,8 @@ class GeneralEquations(Equations):
         self.parameters = tuple(Input(key, size) for key, size in sizes.items() if size)
         self._potential = reading.graph.zero
         if potential is not None:
+            if not is_scalar(potential):
+                raise ArgumentError(f"potential is {potential!r}, expected an expression of SymPy")
             self._potential = reading.convert(potential, "the potential")
         self._formal: dict[str, list[Expr]] = {}
 

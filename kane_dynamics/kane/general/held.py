@@ -97,31 +97,39 @@ def _without_followers(reading: Reading, held: Sequence[Held]) -> list[Held]:
     flat = [e for row in matrix for e in row] + rest
     values = np.array(list(evaluations(flat, reading.trials)))
     numbers = values[:, : -len(rest)].reshape(len(values), -1, count)
-    constant, kept, k = values[:, -len(rest) :], [], 0
+    constant = values[:, -len(rest) :]
+    owners = [(each, row) for each in held for row in each.rows]
+    errors = [reading.graph.zero if row.error is None else row.error for _, row in owners]
+    apart = np.array(list(evaluations(errors, reading.trials)))
     basis: list[int] = []
+    # those of the configuration first: constraints of motion alone cannot say where
+    for k in sorted(range(len(owners)), key=lambda k: owners[k][1].error is None):
+        each, row = owners[k]
+        ours = [*basis, k]
+        if _independent(numbers[:, ours, : len(reading.u)]):
+            basis.append(k)
+            continue
+        wide = np.concatenate([numbers[:, ours], constant[:, ours, None]], axis=-1)
+        placed = [j for j in ours if owners[j][1].error is not None]
+        contradicts = (
+            _independent(wide) if row.error is None else _misses(wide, ours, placed, apart)
+        )
+        if contradicts:
+            raise ModelError(f"constraint {each.name!r} contradicts those before it")
+        doubled = [*range(len(model.configuration)), k]
+        if each.named or _independent(numbers[:, doubled, : len(reading.u)]):
+            reading.redundant.append(each.name)
+    found, k = [], 0
     for each in held:
-        rows = []
-        for row in each.rows:
-            ours = [*basis, k]
-            if _independent(numbers[:, ours, : len(reading.u)]):
-                basis.append(k)
-                rows.append(row)
-            else:
-                wide = np.concatenate([numbers[:, ours], constant[:, ours, None]], axis=-1)
-                if _independent(wide) and row.error is None:
-                    raise ModelError(f"constraint {each.name!r} contradicts those before it")
-                doubled = [*range(len(model.configuration)), k]
-                if each.named or _independent(numbers[:, doubled, : len(reading.u)]):
-                    reading.redundant.append(each.name)
-            k += 1
-        if rows:
-            kept.append(Held(each.name, tuple(rows), each.named))
+        rows = [row for j, row in enumerate(each.rows, k) if j in basis]
+        k += len(each.rows)
+        found += [Held(each.name, tuple(rows), each.named)] if rows else []
     if len(basis) >= len(reading.u):
         raise ModelError(
-            f"{len(basis)} constraints ({', '.join(each.name for each in kept)}) leave no freedom "
+            f"{len(basis)} constraints ({', '.join(each.name for each in found)}) leave no freedom "
             f"to {len(reading.u)} speeds"
         )
-    return kept
+    return found
 
 
 def _independent(rows: Array) -> bool:
@@ -137,3 +145,18 @@ def _independent(rows: Array) -> bool:
         if np.linalg.norm(left) > FOLLOWS:
             return True
     return False
+
+
+def _misses(rows: Array, ours: list[int], placed: list[int], errors: Array) -> bool:
+    """Whether the last error differs by a constant from the combination that its rate is."""
+    before = [ours.index(j) for j in placed[:-1]]
+    weights = np.array([np.linalg.lstsq(each[before].T, each[-1])[0] for each in rows])
+    left = rows[:, -1] - np.einsum("ti,tij->tj", weights, rows[:, before])
+    scale = np.abs(weights).max(initial=0.0)
+    if np.abs(left).max() > FOLLOWS * np.abs(rows).max() or scale == 0.0:
+        return False
+    if np.ptp(weights, axis=0).max() > FOLLOWS * scale:
+        return False
+    off = errors[:, placed[-1]] - np.einsum("ti,ti->t", weights, errors[:, placed[:-1]])
+    rounding = FOLLOWS * np.abs(errors).max()
+    return bool(np.ptp(off) <= rounding < np.abs(off).max())

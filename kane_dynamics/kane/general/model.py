@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -150,13 +150,27 @@ def _named(constraints: Mapping[str, Any] | None) -> dict[str, tuple[Any, ...]]:
         )
     found = {}
     for name, given in constraints.items():
-        rows = given if isinstance(given, Sequence) else [given]
-        if not isinstance(name, str) or not len(rows):
+        several = isinstance(given, Iterable) and not isinstance(given, str)
+        # matrices of SymPy are not iterable by name, but have their elements one after the other
+        rows = tuple(given) if several or hasattr(given, "tolist") else (given,)
+        if not isinstance(name, str) or not rows:
             raise ArgumentError(
                 f"constraints: {name!r} must be a name with one or several expressions"
             )
-        found[name] = tuple(rows)
+        for each in rows:
+            if not is_scalar(each):
+                raise ArgumentError(
+                    f"constraint {name!r} is {each!r}, expected an expression that is zero"
+                )
+        found[name] = rows
     return found
+
+
+def is_scalar(given: Any) -> bool:
+    """Whether it is a number, or an expression of SymPy that has a number as its value."""
+    from sympy import Expr
+
+    return isinstance(given, (int, float, Expr)) and not isinstance(given, bool)
 
 
 def _pair(load: Any) -> tuple[Any, Any]:

@@ -80,9 +80,15 @@ class Reading:
         self.constraints = tuple(held_rows(self))
         if model.auxiliary:  # which bring forces into evidence
             for _, what in model.loads:
-                for measures, _ in getattr(what, "args", ()):
+                for measures, _ in what.args if hasattr(what, "separate") else ():
                     for each in measures:
                         self._learn_unknown(each)
+        if len(self.unknown) not in (0, len(self.aux)):
+            raise ModelError(
+                f"{len(self.unknown)} unknown forces ({', '.join(map(str, self.unknown))}) "
+                f"stand beside {len(self.aux)} auxiliary speeds, expected as many: give "
+                "the values of others in constants, or name them in inputs"
+            )
 
     def _stated_speeds(self, known: Mapping[Any, Expr]) -> list[Expr]:
         """The speeds of the model, as they follow from those that were chosen instead."""
@@ -194,6 +200,10 @@ class Reading:
         mass = self.convert(body.mass, f"the mass of {name}")
         if isinstance(body, Particle) or getattr(body, "frame", None) is None:
             return self._point(name, body.masscenter, inertial, mass=mass)
+        own = kinematics.oriented(body.frame)
+        if all(e is self.graph.zero for e in kinematics.angular_velocity(body.frame, own)):
+            # what does not turn needs no inertia but its mass
+            return self._point(name, body.masscenter, inertial, mass=mass)
         frame, inertia = self._inertia(body)
         omega = kinematics.angular_velocity(body.frame, frame)
         basis = kinematics.inertial if inertial else frame
@@ -240,13 +250,14 @@ class Reading:
     def _load(self, nodes: list[Node], where: Any, what: Any, inertial: bool) -> None:
         """Let a load act on the node that it belongs to."""
         from sympy.physics.mechanics import Point, ReferenceFrame
+        from sympy.physics.vector import Vector as PhysicalVector
 
         kinematics = self.kinematics
         body_frame = getattr(where, "frame", None)
         if not isinstance(where, (Point, ReferenceFrame)) and body_frame is not None:
             where = body_frame
         text = f"the load at {getattr(where, 'name', where)}"
-        if not hasattr(what, "args") and what != 0:
+        if not isinstance(what, PhysicalVector) and what != 0:
             raise ArgumentError(f"{text} is {what!r}, expected a vector")
         if self._is_still(where):
             return
@@ -318,8 +329,10 @@ class Reading:
         if symbol.is_Derivative:
             base = symbol.expr
             if base in self.model.u or base in self.model.auxiliary or base in self.model.q:
+                first = base in self.model.q and symbol.derivative_count == 1
+                what = "rate" if first else "acceleration"
                 return ModelError(
-                    f"{where} has the acceleration {symbol}, expected coordinates, speeds and time"
+                    f"{where} has the {what} {symbol}, expected coordinates, speeds and time"
                 )
         return ModelError(
             f"{where} has {symbol}, which is neither coordinate, speed, input nor constant: give "
