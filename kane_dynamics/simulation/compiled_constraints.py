@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kane_dynamics.arrays import Array
-from kane_dynamics.simulation.excursions import Excursions, Present
+from kane_dynamics.simulation.excursions import Excursions
 from kane_dynamics.simulation.named import Modes, Named
-from kane_dynamics.simulation.status import Status
+from kane_dynamics.simulation.present import Present
+from kane_dynamics.simulation.status import Ended, Status
 
 if TYPE_CHECKING:
     from kane_dynamics.simulation.compiled import CompiledSteps
 
 INTEGER, POINTER = ctypes.c_int64, ctypes.c_void_p
 
-LOOK, GO_BACK, TRY, TAKE, CORRECT = 0, -1, -2, -3, -4
+LOOK, GO_BACK, TRY, TAKE, CORRECT, IMPOSE = 0, -1, -2, -3, -4, -5
 """What compiled code is asked for instead of steps; the same numbers stand in loop.c."""
 
 INTEGERS = (
@@ -118,6 +119,8 @@ def named_struct(
 class CompiledState(Present):
     """The state of a run in compiled code."""
 
+    imposes = True
+
     def __init__(self, steps: CompiledSteps, named: NamedStruct) -> None:
         self._steps, self._named = steps, named
         self._size = named.count + named.limit_count
@@ -157,6 +160,19 @@ class CompiledState(Present):
 
     def correct(self) -> None:
         self._steps.ask(CORRECT)
+
+    def forget(self) -> None:
+        self._steps.run.known = 0
+
+    def impose(self) -> tuple[Array, Array]:
+        steps, at, count = self._steps, self._steps.layout, self._named.count
+        status = steps.ask(IMPOSE)
+        steps.run.known = 0
+        if status != Status.RUNNING:
+            raise Ended(status)
+        found = steps.array(steps.run.k2, at.mass.stop + at.m + 2 * self._size + count)
+        own = found[at.mass.stop + at.m :]
+        return own[2 * self._size :].copy(), own[:count].copy()
 
     def go_back(self) -> None:
         steps = self._steps

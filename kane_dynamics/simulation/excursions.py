@@ -8,12 +8,11 @@ which contacts push, stick and slide. Both are one problem, of impulses or of fo
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kane_dynamics.arrays import Array
 from kane_dynamics.simulation.complementarity import Mode, Rub, Unsolved, solve
@@ -23,12 +22,12 @@ from kane_dynamics.simulation.named import (
     BROKEN,
     NO_GRIP,
     OPEN,
-    PUSHES,
     SLIDES,
     STICKS,
     Modes,
     Named,
 )
+from kane_dynamics.simulation.present import Present
 from kane_dynamics.simulation.status import Ended, Status
 from kane_dynamics.simulation.switches import value_of
 
@@ -55,59 +54,6 @@ NARROWINGS = 60
 """Bisections after which it is known well enough where a condition is satisfied."""
 
 
-class Present(ABC):
-    """The state that a loop is in, as excursions see and change it.
-
-    Attributes
-    ----------
-    t : float
-    x : array
-        q, u and the work done; may be changed.
-    M, applied, said : array
-        As they were at the last look: the mass matrix, generalized forces less the bias, and
-        (count, n + 2) what constraints say.
-    g, forces : array
-        Event functions of rows and limits, and forces of rows.
-    held : array of int
-        Speeds that dry friction of joints holds.
-    step : int
-        Steps done.
-    last_t : float
-        When the last step began.
-    """
-
-    t: float
-    x: Array
-    M: Array
-    applied: Array
-    said: Array
-    g: Array
-    forces: Array
-    held: NDArray[np.intp]
-    step: int
-    last_t: float
-
-    @abstractmethod
-    def look(self) -> Status:
-        """Let everything follow from the present state in the present modes."""
-
-    @abstractmethod
-    def correct(self) -> None:
-        """Take the state back onto the constraints that hold."""
-
-    @abstractmethod
-    def go_back(self) -> None:
-        """To the state before the last step."""
-
-    @abstractmethod
-    def state_at(self, t: float) -> Array:
-        """The state at a time within the next step."""
-
-    @abstractmethod
-    def take(self, t: float) -> None:
-        """Go on from the state that was last asked for."""
-
-
 class Excursions:
     """Changes the modes of constraints when a loop comes to an event, and keeps what happened."""
 
@@ -115,7 +61,8 @@ class Excursions:
         self._named, self.modes, self._present = named, modes, present
         self._nq, self._same = nq, same
         self.events: list[Event] = []
-        self._switches = [each for each in named.switches if each.at is not None]
+        at = [(float(each.at), each) for each in named.switches if each.at is not None]
+        self._switches = deque(sorted(at, key=lambda pair: pair[0]))
         self._waiting = [each for each in named.switches if each.when is not None]
         self._step, self._count = -1, 0
 
@@ -123,8 +70,7 @@ class Excursions:
     @property
     def halt(self) -> float:
         """When the next switch is due, s."""
-        times = [float(each.at) for each in self._switches if each.at is not None]
-        return min(times, default=np.inf) - 2.0 * self._same
+        return (self._switches[0][0] if self._switches else np.inf) - 2.0 * self._same
 
     @property
     def conditional(self) -> bool:
@@ -173,9 +119,9 @@ class Excursions:
 
     # ------------------------------------------------------------------- switches and conditions
     def _due(self) -> list[tuple[str, bool]]:
-        t = self._present.t
-        due = [e for e in self._switches if e.at is not None and e.at <= t + 2.0 * self._same]
-        self._switches = [each for each in self._switches if each not in due]
+        last, due = self._present.t + 2.0 * self._same, []
+        while self._switches and self._switches[0][0] <= last:
+            due.append(self._switches.popleft()[1])
         return [(each.name, each.on) for each in due]
 
     def _conditions(self) -> list[Any]:
@@ -214,6 +160,10 @@ class Excursions:
     def _change(self, switched: Sequence[tuple[str, bool]]) -> None:
         """Go through what an event brings, and find modes that agree with the state."""
         now, modes = self._present, self.modes
+        firm = not (self._named.limits or self._named.one_sided)
+        if switched and firm and now.imposes:
+            self._change_firm(switched)
+            return
         before, first = modes.all(), not self.events and now.t == 0.0
         imposed = []
         for name, on in switched:
@@ -231,6 +181,26 @@ class Excursions:
         impact.resolve(bool(imposed))
         self._settle()
         self._tell(before, switched, impact, first)
+
+    def _change_firm(self, switched: Sequence[tuple[str, bool]]) -> None:
+        """Where nothing slides or comes apart: what is switched on is imposed, which is all."""
+        now, modes = self._present, self.modes
+        before, imposed = dict(modes.active), False
+        for name, on in switched:
+            if on and not modes.active[name]:
+                self._begin(name)
+                imposed = True
+            modes.active[name] = on
+        self._bounces()
+        modes.write()
+        impulses, speeds = now.impose() if imposed else np.zeros((2, len(modes.holds)))
+        now.forget()
+        changed = {name for name, on in switched if before[name] != on}
+        for name in self._named.names if changed else ():
+            if name in changed:
+                own, kind = modes.slice_of(name), "on" if modes.active[name] else "off"
+                lost = 0.0 - 0.5 * float(impulses[own] @ speeds[own])
+                self.events.append(Event(now.t, kind, name, impulses[own].copy(), lost))
 
     def _bounces(self) -> bool:
         """Whether bounces go on: not after many events in one step."""
@@ -418,6 +388,3 @@ class Excursions:
         if slips and before["direction"][k] @ self.modes.direction[k] < 0.0:
             return ["reversal"]
         return []
-
-
-__all__ = ["PUSHES", "Excursions", "Present"]

@@ -19,7 +19,7 @@ from kane_dynamics.simulation.named import Modes, Named
 from kane_dynamics.simulation.status import Ended, Status
 
 if TYPE_CHECKING:
-    from kane_dynamics.simulation.excursions import Present
+    from kane_dynamics.simulation.present import Present
 
 LAST_BOUNCE = 1e-7
 """Speed of separation, m/s, below which there is no bounce: it is no higher than rounding."""

@@ -4,7 +4,7 @@
  * by name come from constraints.c, which stands before this text. */
 
 enum { LIMITED, ONE_SIDED, FINAL };
-enum { ONE_MORE_LOOK = 0, GO_BACK = -1, TRY = -2, TAKE = -3, CORRECT = -4 }; /* instead of steps */
+enum { ONE_MORE_LOOK = 0, GO_BACK = -1, TRY = -2, TAKE = -3, CORRECT = -4, IMPOSE = -5 }; /* not steps */
 
 typedef struct {
     int64_t count, width, terms, span;
@@ -689,17 +689,40 @@ static int finish(Run *r)
     return status == RUNNING ? FINISHED : status;
 }
 
+/* Takes away, by an impulse, the speeds that rows which hold do not allow: M du = A'P, A (u + du) = 0.
+ * In k2 are then, in the places of forces and events, impulses of all rows and what speeds they met. */
+static int impose(Run *r)
+{
+    Named *c = r->named;
+    int64_t n = r->n;
+    double *u = r->x + r->nq, *change = r->k2 + r->nq, *momentum = change + 2 * n + 1;
+    int status = checked(r, r->t, r->x, r->k);
+    if (status != RUNNING)
+        return status;
+    for (int64_t i = 0; i < c->count; i++)
+        c->said[i * (n + 2) + n] = named_events(r, r->k2)[i] = dot(row_of(c, i), u, n);
+    memset(change, 0, (size_t)n * sizeof(double));
+    memset(momentum, 0, (size_t)n * sizeof(double));
+    status = constrain(c, mass_of(r, r->k), NULL, change, momentum, c->push,
+                       named_forces(r, r->k2), 1);
+    for (int64_t i = 0; i < n; i++)
+        u[n] += momentum[i] * (u[i] + 0.5 * change[i]);
+    for (int64_t i = 0; i < n; i++)
+        u[i] += change[i];
+    return status;
+}
+
 /* What Python asks for when constraints by name change: what follows from the present state; the
- * state before the last step; a state on the way from there, and to go on from it. */
+ * state before the last step; a state on the way from there, and to go on from it; an impulse. */
 static int64_t special(Run *r, int64_t what)
 {
     double g;
     take_stock(r);
-    if (what == ONE_MORE_LOOK) { /* with the inputs of what comes after */
+    if (what == ONE_MORE_LOOK || what == IMPOSE) { /* with the inputs of what comes after */
         r->middle = r->t + r->same_time;
         enter_spans(r);
         r->known = 0;
-        return settle(r);
+        return what == IMPOSE ? impose(r) : settle(r);
     }
     if (what == GO_BACK)
         return accept(r, r->last_t, 1), RUNNING;

@@ -10,8 +10,9 @@ from kane_dynamics.arrays import Array
 from kane_dynamics.simulation.balance import Judge
 from kane_dynamics.simulation.constraints import PARTS_AT_STOPS, Kind
 from kane_dynamics.simulation.events import Event
-from kane_dynamics.simulation.excursions import Excursions, Present
+from kane_dynamics.simulation.excursions import Excursions
 from kane_dynamics.simulation.holding import MOST_PARTS
+from kane_dynamics.simulation.present import Present
 from kane_dynamics.simulation.problem import SAME_TIME, Problem
 from kane_dynamics.simulation.rates import evaluated
 from kane_dynamics.simulation.run import AT_ONCE, Run, refuse_unreasonable

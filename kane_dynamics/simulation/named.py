@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kane_dynamics.arrays import Array
-from kane_dynamics.codegen.functions import Functions
+from kane_dynamics.codegen.functions import Function, Functions
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.constraints import Constraints
 from kane_dynamics.kane.recombination import unsatisfied
@@ -118,10 +118,17 @@ class Named:
         return self._call("constraint_anchors", t=np.array([t]), q=q)
 
     def _call(self, program: str, **given: Array) -> Array:
-        declared, make, key = self.constraints.asked(program)
-        function = self.functions.made(declared, make, key)
+        if program not in self._called:
+            declared, make, key = self.constraints.asked(program)
+            function = self.functions.made(declared, make, key)
+            self._called[program] = function, [each.name for each in declared.inputs]
+        function, names = self._called[program]
         known = {**self.given, **given}
-        return function(*(known[each.name] for each in declared.inputs))
+        return function(*(known[name] for name in names))
+
+    @cached_property
+    def _called(self) -> dict[str, tuple[Function, list[str]]]:
+        return {}
 
     def address(self) -> int:
         """Of the rows, for compiled code."""

@@ -63,7 +63,7 @@ class TreeConstraints(Constraints):
             except ArgumentError as error:
                 raise ArgumentError(f"constraint {each.name!r}: {error}") from None
 
-    @property
+    @cached_property
     def key(self) -> Any:
         return repr([_bare(each) for each in self.definitions])
 
