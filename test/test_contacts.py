@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from kane_dynamics.arrays import Array
 
 G = 9.81
 
+ARM = Path(__file__).parents[1] / "urdf" / "two_link_arm.urdf"
 _LINK = """<link name="{name}"><inertial><mass value="{mass}"/><inertia ixx="{i}" ixy="0" ixz="0"
 iyy="{i}" iyz="0" izz="{i}"/></inertial></link>"""
 BALL = f"""<robot name="ball"><link name="ground"/>{_LINK.format(name="ball", mass=2, i=0.01)}
@@ -114,6 +117,27 @@ def test_a_lock_is_switched_at_a_time_and_takes_the_energy_it_stops() -> None:
     assert on.energy_lost == pytest.approx((G * 0.1234) ** 2, rel=1e-12)
     np.testing.assert_allclose(on.impulse, [2.0 * G * 0.1234], rtol=1e-12)
     np.testing.assert_allclose(motion.u[-1], [-G * 0.1], rtol=1e-10)
+
+
+def test_a_switch_takes_the_same_impulse_with_and_without_a_compiler() -> None:
+    gears = kd.Coupling("gears", {"joint1": 1.0, "joint2": -2.0}, active=False)
+    brakes = [kd.Lock(name, "joint2", active=False) for name in ("brake", "second_brake")]
+    switches = [kd.Switch("gears", at=0.03), kd.Switch("gears", on=False, at=0.06)]
+    switches += [kd.Switch(brake.name, at=0.0805) for brake in brakes]  # redundant: each half
+    motions = []
+    for backend in ("auto", "numpy"):
+        arm = kd.load(ARM, constraints=[gears, *brakes], backend=backend)  # type: ignore[arg-type]
+        motions.append(arm.simulate(0.1, [0.3, 0.5], [1.0, 2.0], step=1e-3, switches=switches))
+    compiled, interpreted = motions
+    assert [each.kind for each in compiled.events] == ["on", "off", "on", "on"]
+    for ours, theirs in zip(compiled.events, interpreted.events, strict=True):
+        np.testing.assert_allclose(ours.impulse, theirs.impulse, rtol=1e-10)
+        assert ours.energy_lost == pytest.approx(theirs.energy_lost, rel=1e-10)
+    first, _, brake, second = compiled.events
+    assert first.energy_lost > 0.0
+    assert brake.impulse == pytest.approx(second.impulse, rel=1e-10)
+    np.testing.assert_allclose(compiled.u, interpreted.u, atol=1e-12)
+    np.testing.assert_allclose(compiled.work, interpreted.work, atol=1e-12)
 
 
 @pytest.mark.parametrize("backend", ["auto", "numpy"])

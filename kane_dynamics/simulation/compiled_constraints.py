@@ -49,7 +49,7 @@ class NamedStruct(ctypes.Structure):
         *_fields(POINTER, "said tableau scale lengths mass block reduced motions forces nulls"),
         *_fields(POINTER, "couple particular right friction push wanted rates applied"),
         *_fields(POINTER, "follow factors inverse known_scale known_length known_acting"),
-        *_fields(INTEGER, "in_order has_order"),
+        *_fields(INTEGER, "in_order has_order within"),
         *_fields(POINTER, "metric said_of"),
         ("said_at", ctypes.c_double),
     )

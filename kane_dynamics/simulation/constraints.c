@@ -43,6 +43,7 @@ typedef struct {
     double *follow, *factors, *inverse, *known_scale, *known_length;
     int64_t *known_acting;
     int64_t in_order, has_order;
+    int64_t within; /* within a step: that the order is good enough is seen at its ends */
     const double *metric; /* M in the units of the elimination */
     const double *said_of; /* the state that `said` is of, if known, and its time */
     double said_at;
@@ -224,16 +225,21 @@ static int reduce_in_order(Named *c, int64_t w)
         c->inverse[k] = 1.0 / own[k];
         for (int64_t i = k + 1; i < r; i++) {
             double *restrict other = c->factors + i * w;
+            if (other[k] == 0.0)
+                continue;
             double share = other[k] *= c->inverse[k];
-            for (int64_t l = k + 1; l < w && share != 0.0; l++)
+            for (int64_t l = k + 1; l < w; l++)
                 other[l] -= share * own[l];
         }
     }
     for (int64_t k = r - 1; k >= 0; k--) {
         double *restrict own = c->factors + k * w;
-        for (int64_t l = k + 1; l < r; l++)
-            for (int64_t j = r; j < w; j++)
-                own[j] -= own[l] * c->factors[l * w + j];
+        for (int64_t l = k + 1; l < r; l++) {
+            const double *restrict other = c->factors + l * w;
+            double share = own[l];
+            for (int64_t j = r; j < w && share != 0.0; j++)
+                own[j] -= share * other[j];
+        }
         for (int64_t j = r; j < w; j++)
             own[j] *= c->inverse[k];
     }
@@ -279,7 +285,7 @@ static int eliminate_in_order(Named *c, int64_t m)
         c->particular[k] = -c->factors[k * w + c->n];
         memcpy(c->follow + k * p, c->factors + k * w + r, (size_t)p * sizeof(double));
     }
-    return is_as_good(c, m);
+    return c->within || is_as_good(c, m);
 }
 
 /* Eliminates the dependent speeds: in the known order, without a search, if that is good enough;
@@ -366,27 +372,30 @@ static void find_nulls(Named *c, int64_t m, int64_t w)
 
 /* ------------------------------------------------------------------------------- the equations */
 
-/* Cholesky's factor of a symmetric matrix, in its lower half. */
+/* Cholesky's factor of a symmetric matrix, in its lower half, with the inverse of its diagonal. */
 static int factorize(double *a, int64_t size)
 {
-    for (int64_t j = 0; j < size; j++)
-        for (int64_t i = j; i < size; i++) {
-            double sum = a[i * size + j] - dot(a + i * size, a + j * size, j);
-            if (i == j && !(sum > DBL_EPSILON * a[i * size + i]))
-                return SINGULAR;
-            a[i * size + j] = i == j ? sqrt(sum) : sum / a[j * size + j];
-        }
+    for (int64_t i = 0; i < size; i++) {
+        double *row = a + i * size;
+        for (int64_t j = 0; j < i; j++)
+            row[j] = (row[j] - dot(row, a + j * size, j)) * a[j * size + j];
+        double left = row[i] - dot(row, row, i);
+        if (!(left > DBL_EPSILON * row[i]))
+            return SINGULAR;
+        row[i] = 1.0 / sqrt(left);
+    }
     return RUNNING;
 }
 
 static void substitute(const double *a, double *b, int64_t size)
 {
     for (int64_t j = 0; j < size; j++)
-        b[j] = (b[j] - dot(a + j * size, b, j)) / a[j * size + j];
+        b[j] = (b[j] - dot(a + j * size, b, j)) * a[j * size + j];
     for (int64_t i = size - 1; i >= 0; i--) {
+        double sum = b[i];
         for (int64_t k = i + 1; k < size; k++)
-            b[i] -= a[k * size + i] * b[k];
-        b[i] /= a[i * size + i];
+            sum -= a[k * size + i] * b[k];
+        b[i] = sum * a[i * size + i];
     }
 }
 
@@ -404,9 +413,11 @@ static int reduce(Named *c, const double *M)
         const double *mass = c->metric + i * n;
         for (int64_t f = 0; f < p; f++)
             own[f] = mass[c->independent[f]];
-        for (int64_t k = 0; k < r; k++)
-            for (int64_t f = 0; f < p; f++)
-                own[f] -= mass[c->dependent[k]] * follow[k * p + f];
+        for (int64_t k = 0; k < r; k++) {
+            double share = mass[c->dependent[k]];
+            for (int64_t f = 0; f < p && share != 0.0; f++)
+                own[f] -= share * follow[k * p + f];
+        }
     }
     for (int64_t e = 0; e < p; e++) {
         double *restrict own = c->reduced + e * p;
@@ -450,14 +461,16 @@ static void respond(Named *c, int64_t m, int64_t w, const double *v, int biased,
     const double *follow = c->follow;
     double *h = c->right, *y = c->right + n, *left = h;
     for (int64_t i = 0; i < n; i++) {
-        h[i] = v[i];
+        double sum = v[i];
         for (int64_t k = 0; k < r && biased; k++)
-            h[i] -= c->metric[i * n + c->dependent[k]] * c->particular[k];
+            sum -= c->metric[i * n + c->dependent[k]] * c->particular[k];
+        h[i] = sum;
     }
     for (int64_t f = 0; f < p; f++) {
-        y[f] = h[c->independent[f]];
+        double sum = h[c->independent[f]];
         for (int64_t k = 0; k < r; k++)
-            y[f] -= follow[k * p + f] * h[c->dependent[k]];
+            sum -= follow[k * p + f] * h[c->dependent[k]];
+        y[f] = sum;
     }
     substitute(c->reduced, y, p);
     for (int64_t f = 0; f < p; f++)
@@ -612,7 +625,7 @@ static int acts(const Named *c)
 static int64_t eliminate_by_mass(Named *c, int64_t m, const double *M)
 {
     int64_t n = c->n;
-    for (int64_t j = 0; j < n; j++) {
+    for (int64_t j = 0; j < n && !c->within; j++) {
         double own = M[j * n + j], ratio = own * c->known_scale[j] * c->known_scale[j];
         c->has_order &= own > 0.0 && ratio > 0.25 && ratio < 4.0;
     }

@@ -165,8 +165,8 @@ static void say_rows(Run *r, const double *x)
  * step nobody asks for forces and events. */
 static int follow_named(Run *r, const double *x, double *k)
 {
-    int within = x == r->stage;
     Named *c = r->named;
+    int within = c->within = x == r->stage;
     double *udot = k + r->nq, *other = udot + 2 * r->n + 1, *force = named_forces(r, k);
     double *g = named_events(r, k);
     const double *u = x + r->nq;
@@ -287,7 +287,7 @@ static int correct(Run *r, double t, double *x)
     Named *c = r->named;
     int status = RUNNING;
     double fastest = 0.0;
-    r->now = t;
+    r->now = t, c->within = 0;
     for (int64_t turn = 0; status == RUNNING; turn++) {
         double most = 0.0;
         say_rows(r, x);
