@@ -48,7 +48,7 @@ KEEPS_LAST = (
 CALL = ctypes.cast(ctypes.pythonapi.PyObject_CallNoArgs, POINTER).value
 RELEASE = ctypes.cast(ctypes.pythonapi.Py_DecRef, POINTER).value
 
-FLAGS = ("-O2", "-fno-tree-vectorize")
+FLAGS = ("-O3", "-fno-tree-vectorize")
 """Of the compiler: what kernels write number by number is read so, too, which is faster."""
 
 CONSTANTS = {

@@ -51,6 +51,19 @@ typedef struct {
 
 static const double *row_of(const Named *c, int64_t i) { return c->said + i * (c->n + 2); }
 
+/* Code of its own for the sizes that are met most: loops of which the length is known are quick. */
+#define OF_SIZE static inline __attribute__((always_inline))
+#define BY_SIZE(size, call)     \
+    switch (size) {             \
+    case 1: return call(1);     \
+    case 2: return call(2);     \
+    case 3: return call(3);     \
+    case 4: return call(4);     \
+    case 5: return call(5);     \
+    case 6: return call(6);     \
+    default: return call(size); \
+    }
+
 static double dot(const double *a, const double *b, int64_t size)
 {
     double sum = 0.0;
@@ -203,14 +216,15 @@ static void remember(Named *c, int64_t m)
     memcpy(c->known_scale, c->scale, (size_t)c->n * sizeof(double));
 }
 
-/* Rows of the dependent speeds, the others and the bias, which are eliminated in the known order;
+/* Rows of the r dependent speeds, the others and the bias, which are eliminated in the known order;
  * whether the order is good enough. Units are those of the rows and speeds themselves. */
-static int reduce_in_order(Named *c, int64_t w)
+OF_SIZE int reduce_in_order_of(Named *c, int64_t r)
 {
-    int64_t n = c->n, r = c->rank, p = n - r;
+    int64_t n = c->n, p = n - r, w = n + 1;
+    double *restrict factors = c->factors, *restrict inverse = c->inverse;
     for (int64_t k = 0; k < r; k++) {
-        const double *row = row_of(c, c->acting[c->pivot_row[k]]);
-        double *own = c->factors + k * w;
+        const double *restrict row = row_of(c, c->acting[c->pivot_row[k]]);
+        double *own = factors + k * w;
         for (int64_t l = 0; l < r; l++)
             own[l] = row[c->dependent[l]];
         for (int64_t f = 0; f < p; f++)
@@ -218,32 +232,33 @@ static int reduce_in_order(Named *c, int64_t w)
         own[n] = row[n];
     }
     for (int64_t k = 0; k < r; k++) {
-        const double *restrict own = c->factors + k * w;
-        double size = fabs(own[k]) * c->known_scale[c->dependent[k]];
+        double size = fabs(factors[k * w + k]) * c->known_scale[c->dependent[k]];
         if (!(size > STEADY * c->known_length[c->pivot_row[k]]))
             return 0;
-        c->inverse[k] = 1.0 / own[k];
+        inverse[k] = 1.0 / factors[k * w + k];
         for (int64_t i = k + 1; i < r; i++) {
-            double *restrict other = c->factors + i * w;
-            if (other[k] == 0.0)
+            double share = factors[i * w + k];
+            if (share == 0.0)
                 continue;
-            double share = other[k] *= c->inverse[k];
+            factors[i * w + k] = share *= inverse[k];
             for (int64_t l = k + 1; l < w; l++)
-                other[l] -= share * own[l];
+                factors[i * w + l] -= share * factors[k * w + l];
         }
     }
-    for (int64_t k = r - 1; k >= 0; k--) {
-        double *restrict own = c->factors + k * w;
-        for (int64_t l = k + 1; l < r; l++) {
-            const double *restrict other = c->factors + l * w;
-            double share = own[l];
-            for (int64_t j = r; j < w && share != 0.0; j++)
-                own[j] -= share * other[j];
+    for (int64_t j = r; j < w; j++)
+        for (int64_t k = r - 1; k >= 0; k--) {
+            double sum = factors[k * w + j];
+            for (int64_t l = k + 1; l < r; l++)
+                sum -= factors[k * w + l] * factors[l * w + j];
+            factors[k * w + j] = sum * inverse[k];
         }
-        for (int64_t j = r; j < w; j++)
-            own[j] *= c->inverse[k];
-    }
     return 1;
+}
+
+static int reduce_in_order(Named *c)
+{
+#define IN_ORDER(r) reduce_in_order_of(c, r)
+    BY_SIZE(c->rank, IN_ORDER)
 }
 
 /* Whether what was eliminated in the known order is as good as it was: dependent speeds follow from
@@ -279,7 +294,7 @@ static int eliminate_in_order(Named *c, int64_t m)
     int64_t r = c->rank, p = c->n - r, w = c->n + 1;
     if (!c->has_order || c->chosen != m
         || memcmp(c->known_acting, c->acting, (size_t)m * sizeof(int64_t))
-        || !reduce_in_order(c, w))
+        || !reduce_in_order(c))
         return 0;
     for (int64_t k = 0; k < r; k++) {
         c->particular[k] = -c->factors[k * w + c->n];
@@ -373,7 +388,7 @@ static void find_nulls(Named *c, int64_t m, int64_t w)
 /* ------------------------------------------------------------------------------- the equations */
 
 /* Cholesky's factor of a symmetric matrix, in its lower half, with the inverse of its diagonal. */
-static int factorize(double *a, int64_t size)
+OF_SIZE int factorize_of(double *a, int64_t size)
 {
     for (int64_t i = 0; i < size; i++) {
         double *row = a + i * size;
@@ -387,7 +402,13 @@ static int factorize(double *a, int64_t size)
     return RUNNING;
 }
 
-static void substitute(const double *a, double *b, int64_t size)
+static int factorize(double *a, int64_t size)
+{
+#define FACTORIZE(size) factorize_of(a, size)
+    BY_SIZE(size, FACTORIZE)
+}
+
+OF_SIZE void substitute_of(const double *restrict a, double *restrict b, int64_t size)
 {
     for (int64_t j = 0; j < size; j++)
         b[j] = (b[j] - dot(a + j * size, b, j)) * a[j * size + j];
@@ -399,34 +420,53 @@ static void substitute(const double *a, double *b, int64_t size)
     }
 }
 
-/* TᵀM T of the independent speeds, factorized; M, in scaled units, is kept. */
+static void substitute(const double *a, double *b, int64_t size)
+{
+#define SUBSTITUTE(size) substitute_of(a, b, size)
+    BY_SIZE(size, SUBSTITUTE)
+}
+
+/* TᵀM T of the p independent speeds. */
+OF_SIZE void reduce_of(Named *c, int64_t p)
+{
+    int64_t n = c->n, r = n - p;
+    const int64_t *dependent = c->dependent, *independent = c->independent;
+    const double *restrict follow = c->follow;
+    double *restrict block = c->block, *restrict reduced = c->reduced;
+    for (int64_t i = 0; i < n; i++) {
+        const double *restrict mass = c->metric + i * n;
+        for (int64_t f = 0; f < p; f++) {
+            double sum = mass[independent[f]];
+            for (int64_t k = 0; k < r; k++)
+                sum -= mass[dependent[k]] * follow[k * p + f];
+            block[i * p + f] = sum;
+        }
+    }
+    for (int64_t e = 0; e < p; e++)
+        for (int64_t f = 0; f <= e; f++) {
+            double sum = block[independent[e] * p + f];
+            for (int64_t k = 0; k < r; k++)
+                sum -= follow[k * p + e] * block[dependent[k] * p + f];
+            reduced[e * p + f] = sum;
+        }
+}
+
+static void reduce_mass(Named *c)
+{
+#define REDUCE(p) reduce_of(c, p)
+    BY_SIZE(c->n - c->rank, REDUCE)
+}
+
+/* The same of M, factorized; it is measured in the units of the elimination. */
 static int reduce(Named *c, const double *M)
 {
-    int64_t n = c->n, r = c->rank, p = n - r;
-    const double *follow = c->follow;
+    int64_t n = c->n;
     c->metric = c->in_order ? M : c->mass;
     for (int64_t i = 0; i < n && !c->in_order; i++)
         for (int64_t j = 0; j < n; j++)
             c->mass[i * n + j] = c->scale[i] * M[i * n + j] * c->scale[j];
-    for (int64_t i = 0; i < n; i++) {
-        double *restrict own = c->block + i * p;
-        const double *mass = c->metric + i * n;
-        for (int64_t f = 0; f < p; f++)
-            own[f] = mass[c->independent[f]];
-        for (int64_t k = 0; k < r; k++) {
-            double share = mass[c->dependent[k]];
-            for (int64_t f = 0; f < p && share != 0.0; f++)
-                own[f] -= share * follow[k * p + f];
-        }
-    }
-    for (int64_t e = 0; e < p; e++) {
-        double *restrict own = c->reduced + e * p;
-        memcpy(own, c->block + c->independent[e] * p, (size_t)(e + 1) * sizeof(double));
-        for (int64_t k = 0; k < r; k++)
-            for (int64_t f = 0; f <= e; f++)
-                own[f] -= follow[k * p + e] * c->block[c->dependent[k] * p + f];
-    }
-    return factorize(c->reduced, p);
+    reduce_mass(c);
+    return factorize(c->reduced, n - c->rank);
 }
 
 /* Forces of m rows that exert what is given on the dependent speeds; those of least norm. */
