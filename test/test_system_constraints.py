@@ -152,6 +152,31 @@ def test_a_place_is_held_though_its_rate_was_held_before() -> None:
     assert system.assemble([0.3, 0.0, 0.0])[0][0] == pytest.approx(1.0)
 
 
+def test_a_parallelogram_that_is_folded_flat_has_the_accelerations_of_its_swing() -> None:
+    q, u = me.dynamicsymbols("q1:4"), me.dynamicsymbols("u1:4")
+    N, origin = me.ReferenceFrame("N"), me.Point("origin")
+    origin.set_vel(N, 0)
+    frames = [N.orientnew(f"A{k}", "Axis", [q[k], N.z]) for k in range(3)]
+    for frame, speed in zip(frames, u):
+        frame.set_ang_vel(N, speed * N.z)
+    crank = origin.locatenew("crank", 0.3 * frames[0].x)
+    rod = crank.locatenew("rod", 0.8 * frames[1].x)
+    rocker = origin.locatenew("rocker", 0.8 * N.x + 0.3 * frames[2].x)
+    crank.v2pt_theory(origin, N, frames[0])
+    rod.v2pt_theory(crank, N, frames[1])
+    rocker.set_vel(N, 0.3 * u[2] * frames[2].y)
+    closing = rod.pos_from(rocker)
+    rows = [closing & N.x, closing & N.y]
+    kane = me.KanesMethod(N, q, u, [a.diff(t) - b for a, b in zip(q, u)])
+    bodies = [me.Particle(str(each), each, 1.0) for each in (crank, rod, rocker)]
+    system = kd.System(kane, bodies, [], {}, constraints={"loop": rows}, backend="numpy")
+    flat = [0.0, 0.0, 0.0, 1.0, 0.0, 1.0]  # where it could swing on with crossed bars as well
+    np.testing.assert_allclose(system.rhs(0.0, flat), [1.0, 0.0, 1.0, 0.0, 0.0, 0.0], atol=1e-9)
+    for function in (system.mass_matrix, system.linearize):
+        with pytest.raises(kd.SingularError, match=f"{function.__name__}: in this state the other"):
+            function(0.0, flat)
+
+
 def ladder(u_dependent: int) -> Mechanism:
     """A rod whose ends slide along two walls: a particle in its middle goes round a circle."""
     q, u = me.dynamicsymbols("x y"), me.dynamicsymbols("u v")

@@ -31,7 +31,7 @@ from kane_dynamics.system.held import Said, SystemConstraints
 from kane_dynamics.system.programs import Programs
 
 FAR = 1e12
-"""Square of what dependent speeds may exceed the others by, before others are chosen."""
+"""What `Embedding.excess` may be, before other independent speeds are chosen."""
 
 
 class UnknownForces(dict[str, Any]):
@@ -73,6 +73,7 @@ class StateFunctions:
         }
         found.update({key: (size, partial(make, equations)) for key, (size, make) in more.items()})
         found["rhs_checked"] = (self.nq + n + 1,), self._checked_rhs
+        found["choice"] = (1,), lambda: [embedding.excess]
         found["energy"] = (2,), partial(equations.formal, "energy")
         found["speeds"] = (n,), lambda: embedding.speeds
         return found
@@ -95,7 +96,7 @@ class StateFunctions:
         self.input_names = tuple(map(symbol_name, fed))
 
     def _checked_rhs(self) -> list[Any]:
-        """How far dependent speeds exceed the others, and the right-hand side."""
+        """How badly dependent speeds follow from the others, and the right-hand side."""
         embedding = self._equations.embedding
         return [embedding.excess, *embedding.formal("rhs")]
 
@@ -153,11 +154,11 @@ class StateFunctions:
 
     def mass_matrix(self, t: ArrayLike, x: ArrayLike, inputs: ArrayLike = ()) -> Array:
         """M of M u̇ + bias = 0 for the independent speeds, (p, p) or (N, p, p)."""
-        return self._call("mass_matrix", t, x, inputs)
+        return self._chosen("mass_matrix", t, x, inputs)
 
     def bias(self, t: ArrayLike, x: ArrayLike, inputs: ArrayLike = ()) -> Array:
         """All terms of the dynamical equations without u̇, loads included, (p,) or (N, p)."""
-        return self._call("bias", t, x, inputs)
+        return self._chosen("bias", t, x, inputs)
 
     def energy(self, t: ArrayLike, x: ArrayLike, inputs: ArrayLike = ()) -> Energy:
         """Kinetic energy, and the potential energy that was given."""
@@ -181,7 +182,7 @@ class StateFunctions:
         names = [symbol_name(each) for each in self._reading.unknown]
         if not names:
             return UnknownForces()
-        found = self._call("forces", t, x, inputs)
+        found = self._chosen("forces", t, x, inputs)
         return UnknownForces((name, found[..., k][()]) for k, name in enumerate(names))
 
     def constraint_forces(
@@ -259,6 +260,24 @@ class StateFunctions:
         M, bias, said = self._unconstrained("rhs", t, x, inputs)
         qdot = evaluated(self._functions, "coordinate_rates", **self._given("rhs", t, x, inputs))
         return np.concatenate([qdot, self._held.accelerations(M, bias, said)], axis=-1)
+
+    def _chosen(self, name: str, t: ArrayLike, x: ArrayLike, inputs: ArrayLike) -> Array:
+        """A function of the speeds that were chosen as independent, where they can be."""
+        if self._held and not self._determined(t, x, inputs):
+            shown = "linearize" if name == "linear_terms" else name
+            raise SingularError(
+                f"{shown}: in this state the other speeds do not follow from the independent ones "
+                f"({', '.join(self.independent_speeds)}), expected other dependent speeds in the "
+                "model"
+            )
+        return self._call(name, t, x, inputs)
+
+    def _determined(self, t: ArrayLike, x: ArrayLike, inputs: ArrayLike) -> bool:
+        """Whether the dependent speeds follow from those that were chosen as independent."""
+        try:
+            return bool((self._call("choice", t, x, inputs) < FAR).all())
+        except SingularError:
+            return False
 
     def _call(self, name: str, t: ArrayLike, x: ArrayLike, inputs: ArrayLike) -> Array:
         given: list[Any] = []

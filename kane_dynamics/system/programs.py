@@ -52,7 +52,7 @@ class Programs:
         if name not in self._made:
             declared = self.signature(name)
             make = partial(self.program, name)
-            refuse = _refuse if name == "rhs_checked" else None
+            refuse = _refuse if name in ("rhs_checked", "choice") else None
             self._made[name] = self._functions.made(declared, make, "state", name, refuse=refuse)
         return self._made[name]
 

@@ -152,7 +152,7 @@ class System(StateFunctions):
             inputs = fed[0] if fed else ()
         if x is None:
             raise ArgumentError("linearize misses x: a state is t, x and inputs")
-        terms = self._call("linear_terms", t, x, inputs)
+        terms = self._chosen("linear_terms", t, x, inputs)
         return linearization(self._equations, terms, self.input_names)
 
     def equilibrium(

@@ -104,9 +104,23 @@ class Embedding:
 
     @cached_property
     def excess(self) -> Expr:
-        """Sum of the squares of A_rs: large where the dependent speeds follow from others badly."""
-        follow = [e for row in self._follow[0] for e in row]
-        return self.graph.sum([e * e for e in follow])
+        """Sum of the squares of A_rs, and of the inverse of what the dependent speeds are found by.
+
+        It is large where they follow from others badly, or not at all: where configurations meet,
+        A_rs alone may stay small, as a quotient of two roundings. The inverse is measured by the
+        lengths that constraints have elsewhere, so that their units are of no account.
+        """
+        graph, reading = self.graph, self.reading
+        matrix, _ = coefficients(reading, [row for e in reading.constraints for row in e.rows])
+        block = [[row[k] for k in self.dependent] for row in matrix]
+        places = range(len(block))
+        right = [[graph.one if i == j else graph.zero for j in places] for i in places]
+        inverse = solved_columns(graph, block, right, self.numbers(block))
+        numbers = self.numbers([row[: len(reading.u)] for row in matrix])
+        sizes = [graph.constant(float(each)) for each in (numbers**2).sum(axis=-1).mean(axis=0)]
+        squares = [e * e for row in self._follow[0] for e in row]
+        squares += [e * e * size for row in inverse for e, size in zip(row, sizes)]
+        return graph.sum(squares)
 
     def _with_dependent(self, outputs: Sequence[Expr]) -> list[Expr]:
         if not self.dependent:
