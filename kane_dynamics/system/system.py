@@ -68,6 +68,7 @@ class System(StateFunctions):
 
     Examples
     --------
+    >>> import kane_dynamics as kd
     >>> from sympy import symbols
     >>> from sympy.physics.mechanics import *
     >>> q, u, F = dynamicsymbols("q u F")
@@ -77,7 +78,8 @@ class System(StateFunctions):
     >>> P.set_vel(N, u * N.x)
     >>> kane = KanesMethod(N, [q], [u], kd_eqs=[q.diff() - u])
     >>> loads = [(P, (F - k * q) * N.x)]
-    >>> system = System(kane, [Particle("B", P, m)], loads, {m: 2.0, k: 8.0}, inputs=[F])
+    >>> bodies, constants = [Particle("B", P, m)], {m: 2.0, k: 8.0}
+    >>> system = kd.System(kane, bodies, loads, constants, inputs=[F])
     >>> system.rhs(0.0, [1.0, 0.5], [2.0])
     array([ 0.5, -3. ])
     """

@@ -263,7 +263,7 @@ def test_a_new_description_is_given_up_when_the_one_that_serves_comes_again(grap
     graph.wait_until_serving()
     descriptions.publish(String(data=chain(400)))
     client.until(lambda: "deriving" in client.diagnosis("model").message, "its derivation")
-    (child,) = children_of(node.process.pid)
+    (child,) = client.until(lambda: children_of(node.process.pid), "the process that derives")
     descriptions.publish(String(data=TWO_LINK.read_text()))
     client.until(lambda: child not in children_of(node.process.pid), "its end")
     graph.wait_until_serving()
