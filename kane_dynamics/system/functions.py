@@ -148,9 +148,11 @@ class StateFunctions:
             found = self._call("rhs_checked", t, x, inputs)
         except SingularError:
             return self._recombined(t, x, inputs)
-        if not (found[..., 0] < FAR).all():
+        if found.ndim == 1:  # one state, without the price of calls that batches need
+            return found[1:] if found[0] < FAR else self._recombined(t, x, inputs)
+        if not (found[:, 0] < FAR).all():
             return self._recombined(t, x, inputs)
-        return found[..., 1:]
+        return found[:, 1:]
 
     def mass_matrix(self, t: ArrayLike, x: ArrayLike, inputs: ArrayLike = ()) -> Array:
         """M of M u̇ + bias = 0 for the independent speeds, (p, p) or (N, p, p)."""
