@@ -156,6 +156,18 @@ def test_a_state_machine_latches_where_its_condition_is_met(backend: str) -> Non
     assert (motion.states[0], motion.states[-1]) == ("free", "caught")
 
 
+def test_a_box_that_tumbles_down_comes_to_rest_and_does_not_rattle_on() -> None:
+    box = kd.load(BOX, base="floating", constraints=FEET)
+    turned = np.array([-0.04, -0.1, 0.46])
+    q = np.array([0.0, 0.0, 0.3, *turned, np.sqrt(1.0 - turned @ turned)])
+    motion = box.simulate(0.6, q, [0.3, -0.3, 0.3, 0.7, 0.3, -2.2], step=1e-3)
+    assert motion.completed
+    assert len(motion.events) < 1000
+    assert np.diff(_energy(motion)).max() < 1e-10
+    np.testing.assert_allclose(motion.u[-1], 0.0, atol=1e-12)
+    np.testing.assert_allclose(motion.q[-1, 2:5], [0.1, 0.0, 0.0], atol=1e-8)
+
+
 def test_a_cradle_passes_its_blow_on() -> None:
     slide = """<joint name="x{k}" type="prismatic"><parent link="ground"/><child link="b{k}"/>
     <axis xyz="1 0 0"/><limit lower="-9" upper="9" effort="1" velocity="1"/></joint>"""

@@ -50,6 +50,9 @@ ROUNDING = 1e-10
 MOST_EVENTS = 1000
 """Events within one step, beyond which bounces end."""
 
+RATTLES = 50
+"""Events within one step, beyond which contacts that do not bounce are thought to rattle."""
+
 NARROWINGS = 60
 """Bisections after which it is known well enough where a condition is satisfied."""
 
@@ -296,7 +299,7 @@ class Excursions:
         limits = {e.name: k for k, e in enumerate(named.limits) if e.name in named.one_sided}
         rubs, kept = [], []
         for name, row in named.one_sided.items():
-            if not modes.closed[name] or v[row] > AT_REST:
+            if not modes.closed[name] or v[row] > self._apart(name):
                 modes.closed[name] = False
                 continue
             k = limits.get(name, -1)
@@ -307,6 +310,11 @@ class Excursions:
                 rubs.append(self._rub(limit.of, k, False, v, rest))
                 kept.append((limit.name, k))
         return rubs, kept
+
+    def _apart(self, name: str) -> float:
+        """Speed with which a contact comes apart; what rattles, and does not bounce, rests."""
+        rattles = self._count > RATTLES and self._named.restitution[name] == 0.0
+        return NEARLY_AT_REST if rattles else AT_REST
 
     def _rub(self, normal: int, k: int, one_sided: bool, v: Array, rest: float) -> Rub:
         if k < 0:
@@ -327,9 +335,10 @@ class Excursions:
         now, modes, count = self._present, self.modes, len(self._present.said)
         none = ROUNDING * float(np.abs(found).max(initial=0.0)) + 1e-300
         modes.slack[:] = 0.0
-        for row in self._named.one_sided.values():
+        for name, row in self._named.one_sided.items():
             gap = float(now.said[row, -1])
-            apart = float(now.said[row, :-2] @ now.x[self._nq : -1]) > AT_REST
+            v = float(now.said[row, :-2] @ now.x[self._nq : -1])
+            apart = v > self._apart(name)
             modes.slack[row] = max(0.0, -gap) + (0.0 if apart else BARELY) if gap < BARELY else 0.0
         for rub, (name, k) in zip(rubs, kept):
             if rub.one_sided:
