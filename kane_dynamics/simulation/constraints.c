@@ -613,7 +613,8 @@ static int slide(Named *c, int64_t m, int64_t w, double *motion, double *force, 
     for (int64_t j = 0; j < sliding; j++) {
         slip(c, which[j], v);
         respond(c, m, w, v, 0, c->motions + (j + 1) * n, c->forces + (j + 1) * m);
-        signs[j] = force[place(c, m, c->of[which[j]])] < 0.0 ? -1.0 : 1.0;
+        int64_t of = c->of[which[j]]; /* what only pushes does so, whatever it would do alone */
+        signs[j] = c->watched[of] != PUSHES && force[place(c, m, of)] < 0.0 ? -1.0 : 1.0;
     }
     for (int64_t i = 0; i < sliding; i++) {
         int64_t row = place(c, m, c->of[which[i]]);

@@ -163,7 +163,10 @@ class Holding:
         ]
         rows = [pressed[k] for k in which]
         factors = np.array([self.modes.factors[k] for k in which])
-        factors = np.where(forces[rows] < 0.0, -factors, factors)
+        # What only pushes does so, whatever it would do without friction.
+        of = [self.named.limits[k].of for k in which]
+        pulled = (forces[rows] < 0.0) & (self.modes.watched[of] != PUSHES)
+        factors = np.where(pulled, -factors, factors)
         couple = np.eye(len(which)) - np.array(answers)[:, rows].T * factors
         if not np.linalg.det(couple) > UNDECIDED:
             raise Ended(Status.UNSOLVABLE)
