@@ -168,6 +168,21 @@ def test_a_box_that_tumbles_down_comes_to_rest_and_does_not_rattle_on() -> None:
     np.testing.assert_allclose(motion.q[-1, 2:5], [0.1, 0.0, 0.0], atol=1e-8)
 
 
+def test_corners_that_land_while_others_slide_push_and_take_energy() -> None:
+    box = kd.load(BOX, base="floating", constraints=FEET)
+    random = np.random.default_rng(0)
+    for k in range(20):
+        q = random.normal(size=4) * [0.1, 0.1, 0.3, 0.0] + [0.0, 0.0, 0.0, 1.0]
+        u = random.normal(size=6) * [1.0, 1.0, 0.2, 0.5, 0.5, 1.0]
+        if k not in (3, 19):  # directions of slip that overshoot, and depend on each other
+            continue
+        motion = box.simulate(1.2, [0.0, 0.0, 0.3, *q / np.linalg.norm(q)], u, step=1e-3)
+        assert motion.completed
+        assert np.diff(_energy(motion)).max() < 1e-6
+        assert min(motion.constraint_forces[foot.name][:, 0].min() for foot in FEET) > -1e-6
+        np.testing.assert_allclose(motion.u[-1], 0.0, atol=1e-12)
+
+
 def test_a_cradle_passes_its_blow_on() -> None:
     slide = """<joint name="x{k}" type="prismatic"><parent link="ground"/><child link="b{k}"/>
     <axis xyz="1 0 0"/><limit lower="-9" upper="9" effort="1" velocity="1"/></joint>"""

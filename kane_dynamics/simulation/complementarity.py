@@ -28,6 +28,9 @@ EXCHANGES = 20
 """Changes for each contact before relaxation is tried."""
 
 SWEEPS = 4000
+SWINGS = 8
+"""Turns of directions of slip, after which they are taken to overshoot."""
+
 TURNS = 60
 """Of directions of slip, which depend on the slip itself."""
 
@@ -130,7 +133,7 @@ def _in_modes(
     W: Array, b: Array, holding: Sequence[int], rubs: Sequence[Rub], none: float
 ) -> Array | None:
     """λ in the present modes, with directions of slip turned to where they lead."""
-    for _ in range(TURNS):
+    for turn in range(TURNS):
         found = _linear(W, b, holding, rubs)
         if not np.isfinite(found).all():
             return None
@@ -143,7 +146,9 @@ def _in_modes(
             size = float(np.linalg.norm(w))
             if size > none and w @ rub.direction > 0.0:
                 turned = max(turned, float(np.abs(w / size - rub.direction).max()))
-                rub.direction = w / size
+                # Who overshoots goes half the way.
+                there = w / size + (rub.direction if turn > SWINGS else 0.0)
+                rub.direction = there / np.linalg.norm(there)
         if turned < 1e-13:
             break
     return found
