@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from linkages import (
@@ -178,3 +180,13 @@ def test_a_motion_that_cannot_begin_is_refused(options, sentence: str) -> None:
     with pytest.raises(kd.ArgumentError) as caught:
         robot.simulate(1.0, **{"q0": q, "u0": STILL, **options})
     assert sentence in str(caught.value)
+
+
+def test_motions_under_constraints_can_be_pickled() -> None:
+    robot = kd.load(FIVE_BAR, constraints=[FIVE_BAR_LOOP], actuated=["m1", "m2"])
+    q = robot.assemble([2.0, -1.0, 1.0, 1.0])
+    motion = robot.simulate(0.05, q, np.zeros(4))
+    copy = pickle.loads(pickle.dumps(motion))
+    assert (copy.q == motion.q).all()
+    (name,) = robot.active
+    assert (copy.constraint_forces[name] == motion.constraint_forces[name]).all()

@@ -159,7 +159,7 @@ def test_a_request_cannot_be_changed() -> None:
 
 
 def test_compiled_code_has_its_constants_from_python() -> None:
-    defined = re.findall(r"^#define (\w+) (.+)$", compiled.source(), re.MULTILINE)
+    defined = re.findall(r"^#define (\w+) ([-\d.].*)$", compiled.source(), re.MULTILINE)
     assert {name: float(value) for name, value in defined} == {
         name: getattr(home, name) for home, names in compiled.CONSTANTS.items() for name in names
     }

@@ -68,6 +68,10 @@ class Named:
     given: Mapping[str, Array] = field(default_factory=dict)
     of_positions: tuple[bool, ...] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without compiled functions, which a copy finds again."""
+        return {name: value for name, value in vars(self).items() if name != "_called"}
+
     # -------------------------------------------------------------------------- what they are
     @property
     def names(self) -> tuple[str, ...]:
