@@ -81,7 +81,57 @@ def test_references_are_given_back(function):
             function(q, u)
     after = [sys.getrefcount(each) for each in counted]
     assert np.abs(np.subtract(after, before)[:-1]).max() == 0
-    assert sys.getrefcount(function(q, u, t)) == sys.getrefcount(np.zeros(2))
+
+
+def test_a_function_keeps_its_last_two_results_at_most():
+    function, given = compiled(), arguments()
+    results = [function(*given) for _ in range(5)]
+    alone = sys.getrefcount(np.zeros(2))
+    assert sorted(sys.getrefcount(results.pop()) - alone for _ in range(5)) == [0, 0, 0, 1, 1]
+    result, other = function(*given), np.zeros(2)
+    del function
+    gc.collect()
+    assert sys.getrefcount(result) == sys.getrefcount(other)
+
+
+def _shape_lost(result):
+    result.shape = (4,)
+
+
+def _read_only(result):
+    result.flags.writeable = False
+
+
+def _other_type(result):
+    result.dtype = np.int64
+
+
+HELD = {
+    "by itself": lambda result: result,
+    "a view": lambda result: result[1:],
+    "its transpose": lambda result: result.T,
+    "memory": memoryview,
+    "weakly": weakref.ref,
+    "in another shape": _shape_lost,
+    "read only": _read_only,
+    "as integers": _other_type,
+}
+
+
+@pytest.mark.parametrize("hold", HELD.values(), ids=HELD)
+def test_no_result_that_somebody_has_is_written_again(function, hold):
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        given = [rng.uniform(-1.0, 1.0, entry.size) for entry in PROGRAM.inputs]
+        expected = function(*(each[None] for each in given))[0]
+        held = [hold(function(*given)) for _ in range(3)]
+        others = [function(*arguments()) for _ in range(5)]
+        assert all(other.shape == (2, 2) and other.flags.writeable for other in others)
+        assert all(other.dtype == float and (other == others[0]).all() for other in others)
+        assert len({other.ctypes.data for other in others}) == 5
+        for each in held:
+            if isinstance(each, np.ndarray | memoryview):
+                assert np.isin(np.asarray(each), expected).all()
 
 
 def test_a_function_goes_with_what_it_was_made_from():

@@ -1,7 +1,7 @@
 /* Calls compiled equations from Python: one callable type for all functions of all robots.
  *
- * A Kernel checks its arguments, calls a function of the machine, and returns a new array. What it
- * does not recognise at once - lists, other types, keywords, faults - it hands to the Python
+ * A Kernel checks its arguments, calls a function of the machine, and returns an array that nobody
+ * else has. What it does not recognise at once - lists, other types, keywords, faults - it hands to the Python
  * function `prepare`, which either returns float64 arrays in C order or raises the error that
  * says what is wrong. A result that is not finite goes to `refuse`, which raises.
  */
@@ -20,6 +20,9 @@
 #error "floating point is relaxed, as by -ffast-math: what is not finite would not be noticed"
 #endif
 
+/* Results that are kept: one is still with the caller when the next one is asked for. */
+#define RESULTS 2
+
 /* States evaluated between two looks at pending signals (Ctrl-C). */
 #define STATES_PER_TURN 65536
 
@@ -36,6 +39,8 @@ typedef struct {
     PyObject *state_address; /* as `load` gave them: as long as they are kept, the code stays */
     PyObject *batch_address;
     Layout layout;
+    PyObject *results[RESULTS]; /* the last ones of a single state */
+    int oldest;
     PyObject *name;
     PyObject *prepare;    /* (args, kwargs) -> tuple of arrays */
     PyObject *load;       /* ("state" | "batch") -> address, or another callable */
@@ -98,6 +103,36 @@ load_function(Kernel *self, int batch)
     return 1;
 }
 
+/* Whether nobody else can reach a result, or has made something else of it. */
+static int
+is_forgotten(const Layout *layout, PyObject *result)
+{
+    if (result == NULL || Py_REFCNT(result) != 1 || *PyObject_GET_WEAKREFS_LISTPTR(result) != NULL)
+        return 0;
+    PyArrayObject *array = (PyArrayObject *)result;
+    return PyArray_CHKFLAGS(array, NPY_ARRAY_CARRAY | NPY_ARRAY_OWNDATA) &&
+           PyArray_TYPE(array) == NPY_DOUBLE && PyArray_NDIM(array) == layout->rank &&
+           PyArray_CompareLists(PyArray_DIMS(array), layout->shape, layout->rank);
+}
+
+/* A result to be written: making one takes longer than the equations of a small robot. */
+static PyObject *
+result_of_state(Kernel *self)
+{
+#ifndef Py_GIL_DISABLED
+    for (int i = 0; i < RESULTS; i++)
+        if (is_forgotten(&self->layout, self->results[i])) {
+            Py_INCREF(self->results[i]);
+            return self->results[i];
+        }
+#endif
+    PyObject *made = PyArray_SimpleNew(self->layout.rank, self->layout.shape, NPY_DOUBLE);
+    Py_XINCREF(made);
+    Py_XSETREF(self->results[self->oldest], made);
+    self->oldest = (self->oldest + 1) % RESULTS;
+    return made;
+}
+
 static PyObject *
 evaluate_state(Kernel *self, const Arguments *read)
 {
@@ -106,7 +141,7 @@ evaluate_state(Kernel *self, const Arguments *read)
         self->state(read->data, &value);
         return PyFloat_FromDouble(value);
     }
-    PyObject *result = PyArray_SimpleNew(self->layout.rank, self->layout.shape, NPY_DOUBLE);
+    PyObject *result = result_of_state(self);
     if (result != NULL)
         self->state(read->data, (double *)PyArray_DATA((PyArrayObject *)result));
     return result;
@@ -298,6 +333,8 @@ kernel_dealloc(PyObject *object)
     Py_CLEAR(self->name);
     Py_CLEAR(self->state_address);
     Py_CLEAR(self->batch_address);
+    for (int i = 0; i < RESULTS; i++)
+        Py_CLEAR(self->results[i]);
     type->tp_free(object);
     Py_DECREF(type);
 }

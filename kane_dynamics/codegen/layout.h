@@ -116,13 +116,14 @@ all_finite(const double *x, npy_intp n)
     return !(carry >> 63);
 }
 
-/* Whether quaternions are of unit length but for rounding; others are for Python to judge. */
+/* Whether quaternions are of unit length but for rounding; others are for Python to judge, and so
+ * are some whose squares are a little farther from one than their lengths. */
 static int
 all_unit(const double *x, npy_intp stride, npy_intp count)
 {
     for (npy_intp i = 0; i < count; i++, x += stride) {
-        double norm = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
-        if (!(fabs(norm - 1.0) <= QUATERNION_ROUNDING))
+        double square = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3];
+        if (!(fabs(square - 1.0) <= QUATERNION_ROUNDING))
             return 0;
     }
     return 1;
