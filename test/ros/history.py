@@ -321,9 +321,9 @@ class Making:
         state = self._recorder.newest_state()
         assert state is not None
         here, moving = np.array(state.position), np.array(state.velocity)
+        moving = np.where(np.isfinite(moving), moving, 0.0)
         lead = float(self._random.uniform(0.005, 0.15))
         here = here + lead * moving if np.isfinite(here).all() else HOME
-        moving = np.where(np.isfinite(moving), moving, 0.0)
         there = HOME + self._random.uniform(-0.4, 0.4, len(HOME))
         seconds = max(float(np.abs(there - here).max()) / 0.8, 0.3) + self._random.uniform(0.0, 0.5)
         if self._random.random() < 0.5:

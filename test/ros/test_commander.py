@@ -362,7 +362,7 @@ def test_without_joint_states_the_last_command_is_a_holding_torque_and_then_noth
     model: Model,
 ) -> None:
     arm = blinded(model)
-    assert "s old, the limit is 0.2 s" in arm.commander.reason
+    assert arm.commander.reason == "no joint state has come for 0.102 s, and the robot moves"
     np.testing.assert_allclose(arm.effort, model.gravity(arm.positions), atol=0.5)
     assert np.abs(arm.velocities).max() < 0.1, "it was braked as the model says"
     arm.assert_smooth(model.gravity(HERE))
@@ -460,6 +460,26 @@ def test_switching_off_leaves_an_arm_at_rest_with_a_torque_that_holds_it(model: 
     heard = len(arm.commands)
     arm.run(0.1)
     assert len(arm.commands) == heard
+
+
+@pytest.mark.parametrize("end", ["disable", "trip", "doubt"])
+def test_an_arm_is_braked_before_those_who_wait_hear_of_it(model: Model, end: str) -> None:
+    """To tell them takes time, and may fail."""
+    arm, watcher, heard = Arm(model), Watcher(), []
+    arm.send(watcher=watcher, seconds=2.0)
+    arm.run(1.0)
+
+    def over(sentence: str = "") -> None:
+        heard.append(arm.state)
+        raise OSError("nobody can be told")
+
+    watcher.over = over  # type: ignore[method-assign]
+    arguments = {"disable": (arm.now,)}.get(end, ("the sky fell", arm.now))
+    with pytest.raises(OSError, match="nobody"):
+        getattr(arm.commander, end)(*arguments)
+    assert heard == [State.BRAKING]
+    arm.until(State.CLOSED if end == "disable" else State.HOLDING, 4.0)
+    assert heard == [State.BRAKING], "once is enough"
 
 
 # ------------------------------------------------------------------------------------ parameters

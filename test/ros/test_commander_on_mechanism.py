@@ -238,7 +238,7 @@ def test_friction_of_joints_is_learnt_while_they_move() -> None:
     assert np.abs([learnt.viscous, learnt.dry]).max() <= 0.01
 
 
-@pytest.mark.parametrize("after", [0.2, 1.2, 2.5])
+@pytest.mark.parametrize("after", [0.1, 0.2, 1.2, 2.5])
 @pytest.mark.parametrize("hardware", [FRICTION, {"dry": 0.2}])
 def test_an_arm_with_friction_that_nobody_sees_any_more_is_braked_and_stays(
     hardware: dict[str, float], after: float

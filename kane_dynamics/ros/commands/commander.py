@@ -10,7 +10,6 @@ All times are whole nanoseconds of one clock, which the caller chooses and nobod
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -19,21 +18,12 @@ from kane_dynamics.errors import ArgumentError
 from kane_dynamics.ros.commands.bounds import Bounds
 from kane_dynamics.ros.commands.followed import Followed
 from kane_dynamics.ros.commands.output import FADING
-from kane_dynamics.ros.commands.references import (
-    Braking,
-    Joining,
-    Latest,
-    Reference,
-    Rest,
-    Slowing,
-    joined,
-    soonest,
-)
 from kane_dynamics.ros.commands.rhythm import Rhythm
 from kane_dynamics.ros.commands.state import State
 from kane_dynamics.ros.commands.torques import Torques
 from kane_dynamics.ros.commands.trust import Seen, Trust
 from kane_dynamics.ros.commands.unseen import Unseen
+from kane_dynamics.ros.commands.wanted import Wanted
 from kane_dynamics.ros.messages.stamps import SECOND
 from kane_dynamics.ros.parameters.settings import Settings
 from kane_dynamics.ros.robot.model import Model
@@ -49,9 +39,10 @@ _HARD, _SOFT = 0.9, 0.7
 
 _NEARLY_AT_REST = 0.05  # share of the usual speed
 _PAUSE, _PAUSE_PERIODS = 0.01, 4.0  # s, or periods, after which a motion goes on without a state
+_MISSED = 0.5  # share of the timeout, after which a robot in motion misses joint states
 _CATCH_UP = SECOND // 200  # ns without a command, while newer joint states are waiting
 _LET_SETTLE = 3 * SECOND // 10  # ns under feedback, before a robot that moved is left to itself
-_KEPT = ("state", "reason", "tripped", "_reference", "_after", "_rhythm")
+_KEPT = ("state", "reason", "tripped", "_after", "_rhythm")
 _UNSEEN_DAMPING = 0.5 / TICK  # 1/s
 
 
@@ -82,8 +73,7 @@ class Commander:
         self._trust = Trust(model)
         self._unseen = Unseen(model, self._law)
         self._bounds = Bounds(model, settings)
-        self._reference: Reference = Rest(np.zeros(len(model.joint_names)))
-        self._latest = Latest()
+        self._wanted = Wanted(model)
         self._followed = Followed(due)
         self._after = State.FLOATING
         self._rhythm = Rhythm()
@@ -154,10 +144,10 @@ class Commander:
         if self.state is State.NOTHING or self._trust.last is None:
             self._close()
             return
-        self._followed.leave(why)
         self._after, self.reason = State.CLOSED, why
         if self.state is not State.BRAKING:
             self._brake(now, _SOFT)
+        self._followed.leave(why)
 
     def _close(self) -> None:
         self.state, self.reason, self.tripped = State.CLOSED, "", False
@@ -181,7 +171,7 @@ class Commander:
     def wanted(self, now: int) -> Sample | None:
         """Where the robot is wanted to be under feedback; None where it is not under feedback."""
         if self.state in (State.HOLDING, State.FOLLOWING, State.BRAKING) and self._trust.holds:
-            return self._reference.at(now)
+            return self._wanted.at(now)
         return None
 
     def successor(self, model: Model, sentence: str, now: int) -> Commander:
@@ -190,6 +180,7 @@ class Commander:
         other = Commander(model, self._settings, self._followed.due)
         for name in _KEPT:
             setattr(other, name, getattr(self, name))
+        other._wanted.reference = self._wanted.reference
         other._unseen.believed = self._unseen.believed
         if self.state is not State.CLOSED and self._trust.last is not None:
             other._trust.begin(self._trust.last)
@@ -204,9 +195,12 @@ class Commander:
         """End the motion, because something is wrong."""
         if self.state in (State.CLOSED, State.NOTHING):
             return
+        ends = self._after is State.CLOSED and self.state is State.BRAKING
+        if not ends:
+            self._end_motion(sentence, now)
         self._followed.leave(sentence)
-        if self._after is State.CLOSED and self.state is State.BRAKING:
-            return  # it ends anyway
+
+    def _end_motion(self, sentence: str, now: int) -> None:
         again = self.tripped and self.state is State.BRAKING
         if not self.tripped:
             self.reason = sentence
@@ -241,10 +235,8 @@ class Commander:
         if self._followed.stopping is None:
             self._brake(now, _SOFT)
             return
-        path = self._reference
-        self._begin_braking(
-            soonest(lambda seconds: Slowing(now, seconds, path), now, self.model, _SOFT)
-        )
+        self._wanted.slow_down(now, _SOFT)
+        self._begin_braking()
 
     def _brake(self, now: int, share: float) -> None:
         """Come to rest from where the robot is."""
@@ -254,14 +246,13 @@ class Commander:
             self._law.recall()
             positions, velocities = self._unseen.at(self._trust.last, now)
             self._unseen.believe(positions, velocities, now)
-        self._begin_braking(
-            Rest(positions)
-            if self._unseen.at_rest(velocities)
-            else soonest(lambda s: Braking(now, s, positions, velocities), now, self.model, share)
-        )
+        if self._unseen.at_rest(velocities):
+            self._wanted.rest(positions)
+        else:
+            self._wanted.brake(positions, velocities, now, share)
+        self._begin_braking()
 
-    def _begin_braking(self, reference: Reference) -> None:
-        self._reference = reference
+    def _begin_braking(self) -> None:
         self.state = State.BRAKING
         self._torques.renew_gains()
 
@@ -305,9 +296,10 @@ class Commander:
         if self._trust.holds:
             times = self._trust.last.times
             sentence = self._trust.too_old(times, now, self._settings.state_timeout)
+            sentence = sentence or self._missed(now)
             return self._distrust(sentence, now) if sentence else self._unseen_motion(now)
-        wanted = self._wanted(now, TICK)
-        resting = now >= self._reference.end
+        wanted = self._ahead(now, TICK)
+        resting = now >= self._wanted.end
         torques = (
             self._law.still(wanted.positions)
             if resting
@@ -321,28 +313,38 @@ class Commander:
                 self.state = State.NOTHING
         return command
 
+    @property
+    def _moves(self) -> bool:
+        return self.state in (State.FOLLOWING, State.BRAKING)
+
+    def _missed(self, now: int) -> str:
+        """The sentence about joint states that a robot in motion misses; empty if it does not.
+
+        It is braked sooner than one at rest: friction that nobody knows of drives it off its path.
+        """
+        timeout = self._settings.state_timeout
+        most = max(_MISSED * timeout, _PAUSE_PERIODS * self._rhythm.period)
+        gap = (now - self._rhythm.stepped) / SECOND
+        missed = self._moves and gap > min(most, timeout)
+        return f"no joint state has come for {gap:.3g} s, and the robot moves" if missed else ""
+
     def _unseen_motion(self, now: int) -> Array | None:
         """Torques of a motion whose joint states are late: it goes on as the model says.
 
         So it does beyond its end, where it is held: the torques of its last deceleration would
         drive the robot back.
         """
-        moving = self.state in (State.FOLLOWING, State.BRAKING)
         pause = max(_PAUSE, _PAUSE_PERIODS * self._rhythm.period)
-        if not moving or now - self._rhythm.stepped < pause * SECOND:
+        if not self._moves or now - self._rhythm.stepped < pause * SECOND:
             return None
         assert self._trust.last is not None
-        wanted = self._wanted(now, TICK)
+        wanted = self._ahead(now, TICK)
         torques = self._unseen.moving_on(wanted, self._trust.last, now)
         return self._shaped(torques, wanted.positions, now, True)  # no feedback makes up for a fade
 
-    def _wanted(self, now: int, until_next: float) -> Sample:
+    def _ahead(self, now: int, until_next: float) -> Sample:
         """State that is wanted now, with the acceleration for so many seconds from then on."""
-        return self._latest.ahead(self._reference, now, self._rhythm.lead, until_next)
-
-    def _now_wanted(self, now: int) -> Sample:
-        """State that is wanted now."""
-        return self._latest.at(self._reference, now)
+        return self._wanted.ahead(now, self._rhythm.lead, until_next)
 
     def _distrust(self, sentence: str, now: int) -> Array | None:
         if self.state is State.NOTHING:
@@ -359,7 +361,7 @@ class Commander:
             self._unseen.see(acting, seen, now, seconds)
         else:
             self._unseen.friction.look_away()
-        if isinstance(self._reference, Braking) and self._lost(seen, now):
+        if self.state is State.BRAKING and self._wanted.is_lost(seen.positions, now):
             self._brake(now, _HARD)
         self._supervise(seen, now)
         self._follow_due(seen, now)
@@ -371,19 +373,12 @@ class Commander:
             torques = self._torques.floating(seen, self._bounds, self._rhythm.period)
         else:
             torques = self._tracking(seen, now, seconds)
-            if now >= self._reference.end and self._is_slow(seen.velocities):
+            if now >= self._wanted.end and self._is_slow(seen.velocities):
                 self._law.rested(torques, seen.positions, seconds)
         return self._shaped(torques, seen.positions, now, self.state is State.BRAKING)
 
     def _is_slow(self, velocities: Array) -> bool:
         return bool((np.abs(velocities) <= _NEARLY_AT_REST * self.model.usual_speeds).all())
-
-    def _lost(self, seen: Seen, now: int) -> bool:
-        """Whether the robot is not where it is supposed to be while it is braked."""
-        wanted = self._now_wanted(now).positions
-        return self.state is State.BRAKING and bool(
-            (self.model.apart(seen.positions, wanted) > 0.1).any()
-        )
 
     def _supervise(self, seen: Seen, now: int) -> None:
         """Trip at limits of speed and position."""
@@ -411,19 +406,19 @@ class Commander:
         if sentence:
             motion.withdraw(sentence)
             return
-        before = Sample(*seen[:2], np.zeros_like(seen.positions))
+        before: Sample | None = Sample(*seen[:2], np.zeros_like(seen.positions))
         if self.state is not State.FLOATING:
-            before = self._now_wanted(now)
+            before = self._wanted.at(now)
+        if self._settings.control == "feedforward":  # which does not ask where the robot is
+            before = None
         self._followed.take_up(motion)
-        self._reference = motion
-        if self._settings.control != "feedforward":  # which does not ask where the robot is
-            self._reference = joined(motion, before, now, self.model)
+        self._wanted.follow(motion, before, now)
         self.state = State.FOLLOWING
         self._torques.renew_gains()
 
     def _watch_over(self, motion: Plan, seen: Seen, now: int) -> None:
         """End a motion that is done, or cannot be followed."""
-        wanted = self._now_wanted(now) if self._reference is motion else motion.at(now)
+        wanted = (self._wanted if self._wanted.is_followed(motion) else motion).at(now)
         verdict = self._followed.judged(motion, now, wanted, seen)
         if verdict is None:
             return
@@ -436,17 +431,16 @@ class Commander:
             self._brake(now, _HARD)
 
     def _rest_at(self, positions: Array) -> None:
-        joining, rest = self._reference, Rest(positions)
-        self._reference = replace(joining, motion=rest) if isinstance(joining, Joining) else rest
+        self._wanted.rest_after_joining(positions)
         floats = self._settings.control == "feedforward"
         self.state = State.FLOATING if floats else State.HOLDING
 
     def _rests(self, seen: Seen, now: int) -> bool:
         """Whether the robot has been brought to rest, or has had long enough for it."""
-        late = now - self._reference.end
+        late = now - self._wanted.end
         if self.state is not State.BRAKING or late < 0:
             return False
-        if self._after is State.CLOSED and self._reference.end and late < _LET_SETTLE:
+        if self._after is State.CLOSED and self._wanted.end and late < _LET_SETTLE:
             return False
         return self._is_slow(seen.velocities) or late > SECOND
 
@@ -454,7 +448,7 @@ class Commander:
         """Hold or let float a robot that was brought to rest."""
         self.state = self._after
         self._torques.renew_gains()
-        self._reference = Rest(self._reference.at(now).positions)
+        self._wanted.rest(self._wanted.at(now).positions)
         self._followed.stopped()
         if not self.tripped:
             self.reason = ""
@@ -469,7 +463,7 @@ class Commander:
     def _idle(self) -> None:
         """Do what is done when nothing is wanted."""
         assert self._trust.last is not None
-        self._reference = Rest(self._trust.last.positions.copy())
+        self._wanted.rest(self._trust.last.positions.copy())
         self.state = self._resting_state
         self._torques.renew_gains()
 
@@ -479,7 +473,7 @@ class Commander:
 
     # ------------------------------------------------------------------------------------ torques
     def _tracking(self, seen: Seen, now: int, seconds: float) -> Array:
-        wanted = self._wanted(now, self._rhythm.period)
+        wanted = self._ahead(now, self._rhythm.period)
         if self._settings.control == "feedforward" and self.state is State.FOLLOWING:
             return self._law.feedforward(wanted)
         delay = self._rhythm.delay

@@ -41,11 +41,11 @@ class Followed:
 
     def leave(self, sentence: str) -> None:
         """Follow what was followed no more, because of what the sentence says."""
-        for motion in (self.motion, self.stopping):
-            if motion is not None:
-                motion.withdrawn = True
-                motion.over(sentence)
+        left = [motion for motion in (self.motion, self.stopping) if motion is not None]
         self.motion = self.stopping = None
+        for motion in left:
+            motion.withdrawn = True
+            motion.over(sentence)
 
     def stop(self) -> None:
         """Come to rest on the path of what is followed."""
