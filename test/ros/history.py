@@ -194,8 +194,24 @@ class Making:
         for waited in (self._enable, self._stop, self._set):
             self._client.until(waited.service_is_ready, "the services of the node")
         self._client.until(self._follow.server_is_ready, "the action")
-        self._spin(0.5)  # those of a node that was killed seem to be there, too
-        self._ask_to_enable()
+        self._client.until(self._recorder.newest_state, "joint states")
+        # those of a node that was killed seem to be there, too: what they were asked is forgotten
+        goals, enablings = len(self._goals), len(self._enablings)
+        self._client.until(
+            lambda: any(goal.results for goal in self._goals[goals:]),
+            "the end of a goal",
+            self._send_bad_goal,
+            0.5,
+        )
+        del self._goals[goals:]
+        self._client.until(
+            lambda: any(each.granted for each in self._enablings[enablings:]),
+            "commands",
+            self._ask_to_enable,
+            0.5,
+        )
+        asked = self._enablings[enablings:]
+        self._enablings[enablings:] = [each for each in asked if each.answered is not None]
         self._spin(0.2)
 
     def _end_life(self, killed: bool) -> None:
@@ -361,7 +377,7 @@ class Making:
     def _send_bad_goal(self) -> None:
         """A goal that nobody can follow."""
         message, motion = self._motion()
-        self._motions.remove(motion)
+        del self._motions[-1]
         kind = int(self._random.integers(4))
         last = message.points[-1]
         if kind == 0:
