@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -119,7 +120,8 @@ def _run(args: list[str] | None, ending: _Ending) -> int:
 
 def _fail(error: Exception | str) -> int:
     """Say in one line why there is no node."""
-    sys.stderr.write(f"dynamics_node: {' '.join(str(error).split())}\n")
+    sentence = re.sub(r", at \S+:\d+", "", " ".join(str(error).split()))  # places in rcl's sources
+    sys.stderr.write(f"dynamics_node: {sentence}\n")
     return 1
 
 

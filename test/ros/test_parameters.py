@@ -136,12 +136,19 @@ def test_a_node_with_a_wrong_parameter_does_not_start_and_says_why(
 
 
 def test_parameters_that_do_not_exist_are_named_with_the_nearest_that_does(graph: Graph) -> None:
-    other = {"/elsewhere": {"publisher": {"depth": 3}}}
+    qualities = {
+        "/elsewhere": {"publisher": {"depth": 3}},  # of another node, as is the next
+        "/joint_states": {"publisher": {"depth": 3}, "subscription": {"dept": 3}},
+        "/joint_sates": {"subscription": {"reliability": "reliable"}},
+    }
     node = graph.start(
-        TWO_LINK, rte=50.0, weather="fine", use_sim_time=False, rate=60.0, qos_overrides=other
+        TWO_LINK, rte=50.0, weather="fine", use_sim_time=False, rate=60.0, qos_overrides=qualities
     )
     unknown = [line for line in node.log.splitlines() if "There is no parameter" in line]
+    states = "qos_overrides./joint_states.subscription"
     assert [line.partition("There is no parameter ")[2] for line in unknown] == [
+        f"qos_overrides./joint_sates.subscription.reliability: is {states}.reliability meant?",
+        f"{states}.dept: is {states}.depth meant?",
         "rte: is rate meant?",
         "weather.",
     ]

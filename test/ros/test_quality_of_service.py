@@ -11,7 +11,8 @@ from trajectory_msgs.msg import JointTrajectory
 NODE = "/kane_dynamics"
 NAMES = ["joint1", "joint2"]
 PUBLISHED = [f"{NODE}/{name}" for name in ("torques", "torque_trajectory", "effort_commands")]
-PUBLISHED += [f"{NODE}/gravity_torques", "/diagnostics"]
+PUBLISHED += [f"{NODE}/{name}" for name in ("gravity_torques", "command_state")]
+PUBLISHED += ["/diagnostics"]
 SUBSCRIBED = ["/joint_states", "/joint_trajectory", "/robot_description"]
 
 

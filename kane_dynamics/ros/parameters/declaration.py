@@ -75,11 +75,23 @@ def warn_of_unknown_parameters(node: Node) -> None:
     """Name what was given to the node at the start, but is no parameter of it."""
     given = [name for name in node.handle.get_parameters(Parameter) if not node.has_parameter(name)]
     for name in sorted(given):
-        if name.startswith("qos_overrides."):
+        about_quality = name.startswith("qos_overrides.")
+        near = _near_quality(node, name) if about_quality else get_close_matches(name, TABLE, 1)
+        if about_quality and not near:
             continue  # a file for many nodes may say something about topics of the others
-        near = get_close_matches(name, TABLE, 1)
         meant = f": is {near[0]} meant?" if near else "."
         node.get_logger().warning(f"There is no parameter {name}{meant}")
+
+
+def _near_quality(node: Node, name: str) -> list[str]:
+    """The policy of a topic of this node that was probably meant, if any.
+
+    Who publishes what the node subscribes has parameters of nearly the same names.
+    """
+    known = (f"qos_overrides.{rest}" for rest in node.get_parameters_by_prefix("qos_overrides"))
+    ends = [end for end in (".publisher.", ".subscription.") if end in name]
+    alike = [each for each in known if all(end in each for end in ends)]
+    return get_close_matches(name, alike, 1, 0.9)
 
 
 def _descriptor(row: Row) -> ParameterDescriptor:
