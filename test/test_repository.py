@@ -4,6 +4,7 @@ import ast
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
@@ -226,6 +227,29 @@ def test_a_machine_without_python_is_told_in_one_sentence(tmp_path: Path) -> Non
     done = run(checkout / "scripts" / "demo", PATH=str(tools))
     assert done.returncode == 1
     assert done.stderr == "demo: python3 was not found; install Python 3.10 or newer.\n"
+
+
+@pytest.mark.parametrize("step", ["build_interfaces", "kane_dynamics.ros"])
+def test_ctrl_c_ends_the_demo_and_what_it_has_started(step: str, tmp_path: Path) -> None:
+    """Whatever the interrupted command makes of it, and also where it does not hear SIGINT yet."""
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    (tmp_path / "setup.py").touch()
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(
+        "#!/usr/bin/env bash\ntrap 'exit 1' INT\n"
+        f'if [[ "$*" == *{step}* ]]; then echo begun; while :; do sleep 0.02; done; fi\n'
+    )
+    python.chmod(0o755)
+    demo = subprocess.Popen(
+        [tmp_path / "scripts" / "demo"], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert demo.stdout is not None
+    shown = iter(demo.stdout)
+    next(line for line in shown if line == "begun\n")
+    os.killpg(demo.pid, signal.SIGINT)
+    assert demo.wait(30) == 130
+    assert set(shown) <= {"begun\n"}  # and nothing holds the pipe any more
 
 
 @pytest.mark.parametrize("compiler", ["with", "without"])

@@ -22,7 +22,7 @@ import numpy as np
 import rclpy
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 from sensor_msgs.msg import JointState
@@ -220,8 +220,11 @@ def main(args: list[str] | None = None) -> int:
     except (TimeoutError, OSError) as error:
         sys.stderr.write(f"demo_client: {error}\n")
         return 1
-    except (KeyboardInterrupt, ExternalShutdownException):
+    except KeyboardInterrupt:
         pass
+    except Exception:
+        if rclpy.ok():
+            raise  # else it comes of the shutdown
     finally:
         rclpy.try_shutdown()
     return 0
