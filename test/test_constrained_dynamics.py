@@ -28,6 +28,7 @@ from oracle import Pinocchio, robot_path
 
 import kane_dynamics as kd
 from kane_dynamics.arrays import Array
+from kane_dynamics.constrained.written_out import InDoubt
 
 DOWN = (0.0, -9.81, 0.0)
 
@@ -307,10 +308,30 @@ def test_one_state_in_compiled_code_is_a_state_of_a_batch(twice: bool) -> None:
     for _ in range(20):
         u = linkage.admissible_speeds(q, random.normal(size=3))
         tau = random.normal(size=3)
-        assert linkage._constraints.accelerations(q, u, tau) is not None
-        one, batch = (linkage.forward_dynamics(a, u, tau) for a in (q, q[None]))
-        np.testing.assert_allclose(one, batch[0], rtol=1e-10, atol=1e-10)
-        assert linkage._constraints.accelerations(q, random.normal(size=3), [1, 2, 3]) is None
+        own = linkage._constraints
+        written, one = own.accelerations(q, u, tau), own._of_one_state(q, u, tau)
+        assert written is not None
+        assert one is not None
+        batch = linkage._moved(q[None], u, tau, None)[0]
+        for found in (written, one, linkage.forward_dynamics(q[None], u, tau)[0]):
+            np.testing.assert_allclose(found, batch[0], rtol=1e-10, atol=1e-10)
+        assert own._of_one_state(q, random.normal(size=3), [1, 2, 3]) is None
+
+
+def test_what_is_written_out_is_left_where_it_is_not_good() -> None:
+    """Where all links lie along one line, the loop says nothing along it."""
+    linkage = kd.load(FOUR_BAR, constraints=[FOUR_BAR_LOOP], gravity=DOWN, cache=False)
+    q = linkage.assemble([1.0, -0.5, 1.5])
+    still = np.zeros(3)
+    linkage.forward_dynamics(q, still, still)
+    own = linkage._constraints
+    for angle in (1e-9, 0.0):
+        flat = np.array([angle, 0.0, 0.0])
+        with pytest.raises(InDoubt):
+            own._written(flat, still, [1.0, 2.0, 3.0])
+        found = linkage.forward_dynamics(flat, still, [1.0, 2.0, 3.0])
+        expected = linkage._moved(flat, still, [1.0, 2.0, 3.0], None)[0]
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_what_is_switched_off_does_not_hold() -> None:

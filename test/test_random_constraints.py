@@ -1,6 +1,7 @@
 """Random sets of constraints on random trees: as extended precision says, or refused.
 
-``scripts/random_constraints 10000`` takes more of them.
+``scripts/random_constraints 10000`` takes more of them, and ``scripts/random_constraints 10000 150``
+the same without those of the first 150 robots.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from random_constraints import MOST, exact, random_robot_with_constraints
 import kane_dynamics as kd
 
 SETS = int(os.environ.get("RANDOM_CONSTRAINTS", "60"))
+FIRST = int(os.environ.get("FIRST_ROBOT", "0"))
 SETS_A_ROBOT = 20 if SETS < 1000 else 50
 
 
@@ -44,7 +46,8 @@ def _judged(robot: kd.ConstrainedDynamics, random: np.random.Generator) -> str:
     if not answer.decided or answer.worst > 1e8:
         left = np.abs(rows.A @ udot + rows.bias)
         terms = np.abs(rows.A) @ np.abs(udot) + np.abs(rows.bias)
-        assert (left <= 1e-6 * np.maximum(terms, 1e-3 * terms.max())).all()
+        noise = 1e-10 * np.abs(rows.A).max(axis=1) * np.abs(udot).max()
+        assert (left <= 1e-6 * np.maximum(np.maximum(terms, noise), 1e-3 * terms.max())).all()
         return "near to singular"
     assert answer.udot is not None, "a contradiction was not seen"
     units = np.sqrt(np.diagonal(M))
@@ -61,7 +64,7 @@ def _rank(A: np.ndarray) -> int:
 
 def test_random_constraints_act_as_extended_precision_says_or_are_refused() -> None:
     counts: Counter[str] = Counter()
-    for seed in range(-(-SETS // SETS_A_ROBOT)):
+    for seed in range(FIRST, -(-SETS // SETS_A_ROBOT)):
         random = np.random.default_rng([12, seed])
         robot = random_robot_with_constraints(random)
         for k in range(SETS_A_ROBOT):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from kane_dynamics.arrays import Array
 from kane_dynamics.codegen.functions import Function, Functions
 from kane_dynamics.constrained.one_state import OneState
+from kane_dynamics.constrained.written_out import InDoubt, written_out
 from kane_dynamics.errors import ArgumentError, CompileError
 from kane_dynamics.kane.constraints import Constraints
 from kane_dynamics.names import unknown_name
@@ -60,6 +62,8 @@ class ActiveConstraints:
         Whether each holds.
     begun : dict from str to array
         Anchors of those that have begun somewhere.
+    expected : dict from str to bool
+        Whether each holds most of the time: accelerations are then written out.
     """
 
     def __init__(
@@ -67,11 +71,13 @@ class ActiveConstraints:
         functions: Functions,
         constraints: Constraints,
         active: dict[str, bool],
-        begun: dict[str, Array] | None = None,
+        begun: dict[str, Array],
+        expected: dict[str, bool],
     ) -> None:
-        self._functions, self.definitions = functions, constraints
-        self.active, self.begun = dict(active), dict(begun or {})
-        self._compiled: tuple[list[int], OneState | None] | None = None
+        self._functions, self.definitions, self.expected = functions, constraints, expected
+        self._compiled: OneState | None = None
+        self._written: Callable[..., Array | None] = self._write
+        self.active, self.begun = dict(active), dict(begun)
         self._made: dict[str, tuple[list[str], Function]] = {}
 
     @property
@@ -118,19 +124,38 @@ class ActiveConstraints:
         return Rows(own[..., :-2], own[..., -2], own[..., -1], names, self._are_positions[chosen])
 
     def accelerations(self, q: ArrayLike, u: ArrayLike, tau: ArrayLike) -> Array | None:
-        """Those of one state, in compiled code; None where that cannot be, or is in doubt."""
-        if self._compiled is None or self._compiled[0] is not self._chosen:
-            self._compiled = self._chosen, self._one_state()
-        compiled = self._compiled[1]
-        if compiled is None or np.ndim(q) != 1:
-            return None
-        return compiled.accelerations(q, u, tau, self._anchors(q, self.begun))
-
-    def _one_state(self) -> OneState | None:
+        """Those of compiled code; None where that cannot be, or is in doubt."""
         try:
-            return OneState(self._functions, self.definitions, self._chosen)
-        except CompileError:
+            return self._written(q, u, tau)
+        except InDoubt:
+            return self._of_one_state(q, u, tau)
+
+    def _of_one_state(self, q: ArrayLike, u: ArrayLike, tau: ArrayLike) -> Array | None:
+        if self._compiled is None:
+            with suppress(CompileError):
+                self._compiled = OneState(self._functions, self.definitions, self._chosen)
+        if self._compiled is None or np.ndim(q) != 1:
             return None
+        return self._compiled.accelerations(q, u, tau, self._anchors(q, self.begun))
+
+    def _write(self, q: ArrayLike, u: ArrayLike, tau: ArrayLike) -> Array | None:
+        """As `_written` does, which is decided in the state that is asked for first."""
+        first = [np.reshape(each, (-1, np.shape(each)[-1]))[0] for each in (q, u)]
+        whole = self._call(
+            "constraint_rows", q=first[0], u=first[1], anchors=self.anchors(first[0])
+        )
+        M = self._functions.function("mass_matrix")(first[0])
+        function = None
+        if self._active == self.expected:
+            asked = self._functions, self.definitions, self._chosen, bool(self.begun)
+            function = written_out(*asked, whole[:, :-2], M)
+        if function is None:
+            self._written = self._of_one_state
+        elif self.begun:
+            self._written = lambda q, u, tau: function(q, u, tau, self._anchors(q, self.begun))
+        else:
+            self._written = function
+        return self._written(q, u, tau)
 
     def anchors(self, q: ArrayLike) -> Array:
         """What constraints keep that begin at q, or have begun elsewhere."""
@@ -145,6 +170,8 @@ class ActiveConstraints:
     def active(self, active: dict[str, bool]) -> None:
         self._active = active
         self._chosen = [k for k, name in enumerate(self._owners) if active[name]]
+        self._compiled = None
+        self._written = self._write
 
     @cached_property
     def _owners(self) -> list[str]:

@@ -75,10 +75,11 @@ class ConstrainedDynamics(Dynamics):
         super().__init__(robot, tree, gravity, backend, cache, given)
         equations = self._functions.equations
         assert isinstance(equations, TreeEquations)
-        active, begun = switched or ({each.name: each.active for each in constraints}, {})
+        expected = {each.name: each.active for each in constraints}
+        active, begun = switched or (expected, {})
         rows = TreeConstraints(equations, constraints)
         self._definitions = tuple(constraints)
-        self._constraints = ActiveConstraints(self._functions, rows, active, begun)
+        self._constraints = ActiveConstraints(self._functions, rows, active, begun, expected)
         self._named_motors = actuated is not None
         self._actuated = tuple(self.joint_names if actuated is None else actuated)
         speeds = joint_speeds("actuated", self._actuated, self.joint_names, self.speed_names)
@@ -142,7 +143,7 @@ class ConstrainedDynamics(Dynamics):
         other.__dict__.update(self.__dict__)
         before = self._constraints
         other._constraints = ActiveConstraints(
-            self._functions, before.definitions, before.active, before.begun
+            self._functions, before.definitions, before.active, before.begun, before.expected
         )
         for name, holds in active.items():
             other.set_active(name, holds, q)

@@ -8,7 +8,7 @@ rows, A = ∂v/∂u and, with accelerations A u̇ + (∂v/∂q) q̇ = 0, the *bi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -165,16 +165,27 @@ class Constraints(ABC):
         declared = Signature(name, inputs, shape, quaternions)
         return declared, partial(_program, declared, made), self.key
 
-    def _rows(self, given: Given) -> list[Expr]:
-        graph, q, u = given.graph, given["q"], given["u"]
+    def coefficients(
+        self, given: Given, which: Sequence[int]
+    ) -> tuple[list[list[Expr]], list[Expr]]:
+        """Of the speeds in some of the rows, and the bias of these."""
         rows = self.rows(given)
-        velocities = [row.velocity for row in rows]
+        return self._coefficients(given, [rows[k].velocity for k in which])
+
+    def _coefficients(
+        self, given: Given, velocities: Sequence[Expr]
+    ) -> tuple[list[list[Expr]], list[Expr]]:
+        graph = given.graph
         qdot = expressions(self.equations, "coordinate_rates", given)
-        matrix = derivatives(graph, velocities, u)
-        bias = rates(graph, velocities, dict(zip(q, qdot)))
+        bias = rates(graph, velocities, dict(zip(given["q"], qdot)))
         if self.equations.timed:
             bias = [a + b for a, (b,) in zip(bias, derivatives(graph, velocities, given["t"]))]
-        errors = [graph.zero if row.error is None else row.error for row in rows]
+        return derivatives(graph, velocities, given["u"]), bias
+
+    def _rows(self, given: Given) -> list[Expr]:
+        rows, zero = self.rows(given), given.graph.zero
+        matrix, bias = self._coefficients(given, [row.velocity for row in rows])
+        errors = [zero if row.error is None else row.error for row in rows]
         return [each for row, b, e in zip(matrix, bias, errors) for each in (*row, b, e)]
 
     def _errors(self, given: Given) -> list[Expr]:

@@ -33,6 +33,16 @@ SATISFIED = 1e-7
 ROUNDED = 1e-8
 """Share of coefficient times largest acceleration below which terms are no measure."""
 
+STEADY = 1e-2
+"""Pivot, of rows and speeds in units in which they have length one, below which the order in which
+they are eliminated is looked for again."""
+
+LEFT_OVER = 1e-8
+"""What may be left of a row that follows from others, before speeds are chosen again."""
+
+STAYS_BELOW = 10.0
+"""How much a dependent speed may follow from an independent one, before speeds are chosen again."""
+
 Selection = NDArray[np.intp]
 
 

@@ -56,11 +56,9 @@ CONSTANTS = {
     loop: ("WORSE", "DOUBT", "SLOW", "GOLDEN"),
     problem: ("SAME_TIME", "LARGEST_SPEED", "LARGEST_COORDINATE"),
     constraints: ("PARTS_AT_STOPS",),
-    recombination: ("REDUNDANT", "VANISHED"),
+    recombination: ("REDUNDANT", "VANISHED", "LEFT_OVER", "STAYS_BELOW", "STEADY"),
     holding: (
-        "LEFT_OVER",
         "CHOSEN_BELOW",
-        "STAYS_BELOW",
         "UNDECIDED",
         "RELEASE",
         "BARELY",
@@ -68,7 +66,6 @@ CONSTANTS = {
         "MOST_PARTS",
         "CLOSED",
         "STILL",
-        "STEADY",
         "CORRECTIONS",
     ),
 }

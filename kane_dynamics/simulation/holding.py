@@ -27,19 +27,11 @@ CLOSED = 1e-12
 STILL = 1e-13
 """Speed in m/s or rad/s against constraints that need not be corrected."""
 
-STEADY = 1e-2
-"""Pivot, of rows and speeds in units in which they have length one, below which the order in which
-they are eliminated is looked for again."""
-
 CORRECTIONS = 4
 """Newton's steps back onto constraints after a step of the motion; one nearly always does."""
 
-LEFT_OVER = 1e-8
-"""What may be left of a row that follows from others, before speeds are chosen again."""
-
-CHOSEN_BELOW, STAYS_BELOW = 2.0, 10.0
-"""How much a dependent speed may follow from an independent one: when speeds are chosen, and
-before they are chosen again."""
+CHOSEN_BELOW = 2.0
+"""How much a dependent speed may follow from an independent one when speeds are chosen."""
 
 UNDECIDED = 1e-12
 """Determinant of the equations of sliding contacts below which they have no solution."""
