@@ -24,6 +24,7 @@ from kane_dynamics.robot.constraint_file import read_constraints
 from kane_dynamics.robot.source import read_description
 from kane_dynamics.robot.urdf import read_urdf
 from kane_dynamics.robot.xacro import read_arguments
+from kane_dynamics.ros.parameters.given import check_parameter_file
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 CONFIG = Path(__file__).resolve().parent.parent / "config" / "dynamics.yaml"
@@ -143,9 +144,8 @@ def constraint_file(path: str) -> str:
 
 
 def parameter_file(path: str) -> str:
-    """The path of a file that is there: launch starts the node without one that is not."""
-    if not Path(path).is_file():
-        raise ArgumentError(f"config: {path!r} is no file, expected the path of a parameter file")
+    """The path of a parameter file that was looked at."""
+    check_parameter_file(path)
     return path
 
 

@@ -28,6 +28,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
+from kane_dynamics.errors import ArgumentError
+from kane_dynamics.ros.parameters.given import check_parameter_file
 from kane_dynamics.ros.parameters.settings import Settings, checked
 
 LAUNCH = """
@@ -100,6 +102,45 @@ def test_the_parameter_file_has_every_parameter_at_its_default() -> None:
     assert {*given, "robot_description"} == set(vars(defaults))
     for name, value in given.items():
         assert checked(name, value) == getattr(defaults, name), name
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("/**: {ros__parameters: {rate: -1}}", "rate is -1, expected a number from 0.1"),
+        ("/left/kane_dynamics: {ros__parameters: {kp: [1, two]}}", "kp is 'two', expected a"),
+        ("/left: {kane_dynamics: {ros__parameters: {base: fluid}}}", "base is 'fluid', expected"),
+        ("/**: {ros__parameters: {rate: }}", "rate is None, expected a number"),
+        ("kane_dynamics: {rate: 5.0}", "5.0 is no parameter of rate, expected ros__parameters"),
+        ("- rate", "['rate'] is no parameter there, expected ros__parameters"),
+        ("/**: [", "cannot be read: while parsing a flow"),
+    ],
+)
+def test_a_parameter_file_that_is_wrong_is_told_before_a_node_is_started(
+    tmp_path: Path, text: str, sentence: str
+) -> None:
+    """Which would be started again and again."""
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+    with pytest.raises(ArgumentError, match=re.escape(sentence)) as caught:
+        check_parameter_file(str(path))
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "/**: {ros__parameters: {rate: 1e2, kp: [1e3, 5], joints: [], qos_overrides: {a: b}}}",
+        "/**: {ros__parameters: {weather: fine}}\nother: {ros__parameters: {rate: -1}}",
+        "/left: {kane_dynamics: {ros__parameters: {joint_prefix: '1e2', gravity: [0, 0, -9]}}}",
+    ],
+)
+def test_what_ros_takes_in_a_parameter_file_is_not_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+    check_parameter_file(str(path))
 
 
 @needs_launch
@@ -197,6 +238,7 @@ def test_a_xacro_file_is_expanded_and_a_parameter_file_used(
         ((f"urdf:={ROOT / 'setup.cfg'}",), "setup.cfg: is not XML: "),
         ((f"urdf:={ROOT / 'package.xml'}",), "package.xml: starts with <package>, expected <rob"),
         ((f"urdf:={TWO_LINK}", "config:=nowhere.yaml"), "config: 'nowhere.yaml' is no file"),
+        ((f"urdf:={TWO_LINK}", f"config:={ROOT / 'setup.cfg'}"), "setup.cfg cannot be read: "),
         ((f"urdf:={TWO_LINK}", "xacro_args:=a:=1"), "two_link_arm.urdf: takes no xacro arguments"),
         ((f"urdf:={TWO_LINK}", "respawn:=twice"), "respawn is 'twice', expected true or false"),
         (("xacro_args:=a:=1",), "xacro_args is given without urdf"),
