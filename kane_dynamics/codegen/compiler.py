@@ -152,7 +152,7 @@ def python_headers() -> Path | None:
 def _temporary_directory() -> Iterator[str]:
     """A directory of one's own; those whose owners were killed are removed before."""
     # tempfile.TemporaryDirectory would also be removed by a forked child, when that ends.
-    _remove_abandoned()
+    _remove_abandoned_once()
     directory, descriptor = _locked_directory()
     try:
         yield directory
@@ -199,8 +199,8 @@ def _locked_directory() -> tuple[str, int]:
         os.close(descriptor)
 
 
-@functools.cache  # at the first compilation of a process
-def _remove_abandoned() -> None:
+def remove_abandoned() -> None:
+    """Remove directories of compilations whose process is gone, as one is that had to be killed."""
     for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -210,6 +210,10 @@ def _remove_abandoned() -> None:
                     _remove(path)
             finally:
                 os.close(descriptor)
+
+
+_remove_abandoned_once = functools.cache(remove_abandoned)
+"""At the first compilation of a process."""
 
 
 def _run(command: Sequence[str], directory: str) -> str | None:

@@ -127,7 +127,7 @@ class Campaign:
         address._kept.clear()
         backend_c._alive.clear()
         notice._given.clear()
-        compiler._remove_abandoned.cache_clear()
+        compiler._remove_abandoned_once.cache_clear()
 
     def _prepared(self, name: str) -> Path:
         cache = self._folder / "cache"

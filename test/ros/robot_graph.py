@@ -98,6 +98,12 @@ class NodeProcess:
     def log(self) -> str:
         return self._log.read_text()
 
+    @property
+    def memory(self) -> float:
+        """What the process holds in memory, in MB."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return next(float(line.split()[1]) / 1e3 for line in status if line.startswith("VmRSS"))
+
     def end(self, ending: signal.Signals = signal.SIGINT) -> int:
         """End the process by a signal; its exit status."""
         if self.process.poll() is None:

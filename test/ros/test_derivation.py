@@ -1,17 +1,19 @@
 """Models derived in a process of their own: the same models and sentences, and nothing is left."""
 
+import contextlib
 import logging
 import os
 import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -19,7 +21,7 @@ from robot_graph import PATIENCE, ROOT, STANFORD, TWO_LINK, arm_of, chain, panda
 
 from kane_dynamics.errors import KaneDynamicsError
 from kane_dynamics.ros.parameters.declaration import Settings
-from kane_dynamics.ros.robot.derivation import DIED, DerivationProcess, Overtaken
+from kane_dynamics.ros.robot.derivation import ATTEMPTS, DIED, DerivationProcess, Overtaken
 from kane_dynamics.ros.robot.derived_before import remembered
 from kane_dynamics.ros.robot.model import Model, load_model
 
@@ -127,37 +129,79 @@ def test_a_process_that_always_dies_is_an_error_and_no_endless_loop(tmp_path: Pa
     process.close()
 
 
-def test_a_model_that_is_no_longer_wanted_is_given_up_and_leaves_no_files(
-    elsewhere: DerivationProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compiler, places = tmp_path / "slow-cc", tmp_path / "temporary"
-    compiler.write_text("#!/bin/sh\necho $$ > " + str(tmp_path / "pid") + "\nexec sleep 1000\n")
+class Endless(NamedTuple):
+    """A compiler that never ends, the file where it says who it is, and its temporary files."""
+
+    pid: Path
+    places: Path
+
+
+@pytest.fixture
+def endless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Endless:
+    compiler, made = tmp_path / "slow-cc", Endless(tmp_path / "pid", tmp_path / "temporary")
+    compiler.write_text(f"#!/bin/sh\necho $$ > {made.pid}\nexec sleep 1000\n")
     compiler.chmod(stat.S_IRWXU)
-    places.mkdir()
+    made.places.mkdir()
     monkeypatch.setenv("CC", str(compiler))
-    monkeypatch.setenv("TMPDIR", str(places))
-    elsewhere.begin()
+    monkeypatch.setenv("TMPDIR", str(made.places))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return made
+
+
+@contextlib.contextmanager
+def derivation(process: DerivationProcess, place: Path) -> Iterator[list[Exception]]:
+    """What a derivation raises that goes on meanwhile, and has ended afterwards."""
     outcome: list[Exception] = []
 
     def derive() -> None:
         try:
-            elsewhere.model(*asked(tmp_path / "cache"))
+            process.model(*asked(place))
         except Exception as error:
             outcome.append(error)
 
+    process.begin()
     thread = threading.Thread(target=derive)
     thread.start()
-    until((tmp_path / "pid").exists)
-    until((tmp_path / "pid").read_text)
-    elsewhere.overtake()
+    yield outcome
     thread.join(PATIENCE)
+
+
+def compiling(endless: Endless) -> int:
+    """The compiler that runs, once one does; the next will say anew who it is."""
+    until(lambda: endless.pid.exists() and endless.pid.read_text())
+    pid = int(endless.pid.read_text())
+    endless.pid.unlink()
+    return pid
+
+
+def test_a_model_that_is_no_longer_wanted_is_given_up_and_leaves_no_files(
+    elsewhere: DerivationProcess,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    endless: Endless,
+) -> None:
+    with derivation(elsewhere, tmp_path / "cache") as outcome:
+        compiler = compiling(endless)
+        elsewhere.overtake()
     assert [type(error) for error in outcome] == [Overtaken]
-    compiling = int((tmp_path / "pid").read_text())
-    until(lambda: not runs(compiling))
-    assert not list(places.iterdir())
+    until(lambda: not runs(compiler))
+    assert not list(endless.places.iterdir())
     monkeypatch.undo()
     elsewhere.begin()
     assert isinstance(elsewhere.model(*asked(tmp_path / "cache")), Model)
+
+
+def test_a_process_that_is_killed_while_it_compiles_leaves_no_files(
+    elsewhere: DerivationProcess, tmp_path: Path, endless: Endless
+) -> None:
+    with derivation(elsewhere, tmp_path / "cache") as outcome:
+        for _ in range(ATTEMPTS):
+            compiler = compiling(endless)
+            os.kill(pid_of(elsewhere), signal.SIGKILL)
+            os.kill(compiler, signal.SIGKILL)
+    assert [str(error) for error in outcome] == [DIED]
+    elsewhere.close()
+    assert not list(endless.places.iterdir())
 
 
 def test_a_model_that_takes_too_long_is_given_up_with_a_sentence_and_the_next_is_derived(

@@ -7,7 +7,6 @@ import os
 import random
 import time
 from array import array
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -318,12 +317,6 @@ def torques_in(message: Any) -> Any:
     return message.data if isinstance(message, Float64MultiArray) else message.effort
 
 
-def memory_of(process: int) -> float:
-    """What a process holds in memory, in MB."""
-    status = Path(f"/proc/{process}/status").read_text().splitlines()
-    return next(float(line.split()[1]) / 1e3 for line in status if line.startswith("VmRSS"))
-
-
 def test_a_node_stands_random_and_mutated_messages(graph: Graph) -> None:
     # trajectories replace each other within milliseconds: some torques are due at that rate
     node = graph.start(None, ready=False, max_trajectory_points=7, state_timeout=5.0, rate=1000.0)
@@ -333,7 +326,7 @@ def test_a_node_stands_random_and_mutated_messages(graph: Graph) -> None:
     memory = {}
     for number in range(ROUNDS):
         fuzz.round(number)
-        memory[number] = memory_of(node.process.pid)
+        memory[number] = node.memory
     graph.client.spin_for(2.5)  # until the last faults are reported
 
     sent = ROUNDS * (STATES + TRAJECTORIES)

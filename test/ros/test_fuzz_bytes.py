@@ -224,7 +224,7 @@ def test_a_node_stands_mutated_bytes_on_all_topics(graph: Graph) -> None:
     memory = []
     while flood.sent < COUNT:
         flood.batch()
-        memory.append(memory_of(node.process.pid))
+        memory.append(node.memory)
     graph.client.spin_for(2.5)  # until the last faults are reported
     seen = flood.seen()
     LOG.info("%d messages sent; %s; memory %.1f MB", flood.sent, seen, memory[-1])
@@ -234,9 +234,3 @@ def test_a_node_stands_mutated_bytes_on_all_topics(graph: Graph) -> None:
     assert graph.end(node) == 0
     assert "Traceback" not in node.log
     assert "internal error" not in node.log, node.log
-
-
-def memory_of(process: int) -> float:
-    """What a process holds in memory, in MB."""
-    with open(f"/proc/{process}/status") as status:
-        return next(float(line.split()[1]) / 1e3 for line in status if line.startswith("VmRSS"))

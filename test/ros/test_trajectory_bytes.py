@@ -2,6 +2,8 @@
 
 import os
 import struct
+import subprocess
+import sys
 from array import array
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message, serialize_message
 from robot_graph import Graph, joint_state, panda, trajectory
+from ros_domain import own_domain
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
@@ -168,15 +171,68 @@ def test_long_trajectories_all_reach_a_controller_that_is_not_reliable(graph: Gr
     assert [len(answer.durations) for answer in answers] == list(counts)
 
 
-@pytest.mark.parametrize("told", ["", "FASTDDS_BUILTIN_TRANSPORTS", "ROS_DISCOVERY_SERVER", "file"])
+WAITED_TOGETHER = """
+from kane_dynamics.ros.middleware.fast_dds import make_room_for_large_answers
+from kane_dynamics.ros.middleware.interpreter import give_memory_back
+give_memory_back()
+make_room_for_large_answers()
+import rclpy, time
+from std_msgs.msg import String
+
+def memory():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096e-6
+
+rclpy.init()
+node = rclpy.create_node("talks_to_itself")
+heard = node.create_subscription(String, "large", lambda message: None, 20).handle
+publisher = node.create_publisher(String, "large", 20)
+message = String(data="x" * 1_000_000)
+while not publisher.get_subscription_count():
+    time.sleep(0.01)
+before = memory()
+for _ in range(20):
+    publisher.publish(message)
+time.sleep(0.2)
+took = 0
+while heard.take_message(String, True) is not None:
+    took += 1
+print(took, memory() - before)
+rclpy.shutdown()
+"""
+
+
+def test_large_messages_that_waited_together_leave_no_memory_behind() -> None:
+    with own_domain() as domain:
+        said = subprocess.run(
+            [sys.executable, "-c", WAITED_TOGETHER],
+            env={**os.environ, "ROS_DOMAIN_ID": str(domain)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    took, left = map(float, said.stdout.split())
+    assert took == 20
+    assert left < 4.0  # MB
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "",
+        "FASTDDS_BUILTIN_TRANSPORTS",
+        "ROS_DISCOVERY_SERVER",
+        "RMW_FASTRTPS_PUBLICATION_MODE",
+        "file",
+    ],
+)
 def test_what_a_user_tells_fast_dds_is_left_as_it_is(
     told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for name in ("FASTDDS_DEFAULT_PROFILES_FILE", "RMW_FASTRTPS_USE_QOS_FROM_XML"):
+        monkeypatch.setenv(name, "")  # so that it is removed afterwards
     for name in list(os.environ):
-        if name.startswith(("FASTDDS_", "FASTRTPS_")):
+        if name.startswith(("FASTDDS_", "FASTRTPS_", "RMW_FASTRTPS_")):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("FASTDDS_DEFAULT_PROFILES_FILE", "")  # so that it is removed afterwards
-    monkeypatch.delenv("FASTDDS_DEFAULT_PROFILES_FILE")
     monkeypatch.chdir(tmp_path)
     if told == "file":
         (tmp_path / "DEFAULT_FASTDDS_PROFILES.xml").touch()
@@ -184,4 +240,6 @@ def test_what_a_user_tells_fast_dds_is_left_as_it_is(
         monkeypatch.setenv(told, "UDPv4")
     make_room_for_large_answers()
     given = os.environ.get("FASTDDS_DEFAULT_PROFILES_FILE")
-    assert given == (None if told else str(PROFILE))
+    memory = os.environ.get("RMW_FASTRTPS_USE_QOS_FROM_XML")
+    assert given == (str(PROFILE) if told in ("", "RMW_FASTRTPS_PUBLICATION_MODE") else None)
+    assert memory == (None if told else "1")

@@ -1,4 +1,4 @@
-"""What Fast DDS is told before the node begins: to keep room for large answers."""
+"""What Fast DDS is told before the node begins: to keep room for large answers, while they last."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ _TOLD_BY = (
     "FASTDDS_BUILTIN_TRANSPORTS",
     "ROS_DISCOVERY_SERVER",
 )
+_MEMORY = "RMW_FASTRTPS_USE_QOS_FROM_XML"
+"""Whether ROS leaves to the profile how histories keep memory, and how messages are published."""
+
 _TOLD_IN = ("DEFAULT_FASTDDS_PROFILES.xml", "DEFAULT_FASTRTPS_PROFILES.xml")
 
 
@@ -22,6 +25,8 @@ def make_room_for_large_answers() -> None:
     if any(name in os.environ for name in _TOLD_BY) or any(map(os.path.exists, _TOLD_IN)):
         return
     os.environ[_variable()] = str(PROFILE)
+    if "RMW_FASTRTPS_PUBLICATION_MODE" not in os.environ:
+        os.environ.setdefault(_MEMORY, "1")
 
 
 def _variable() -> str:

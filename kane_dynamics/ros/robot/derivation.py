@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
+from kane_dynamics.codegen.compiler import remove_abandoned
 from kane_dynamics.codegen.notice import given, suppose_given
 from kane_dynamics.errors import KaneDynamicsError
 from kane_dynamics.python_process import PythonProcess, end_tidily
@@ -67,6 +68,11 @@ class DerivationProcess(PythonProcess):
         """Give up the model that is being derived, if there is one."""
         self._overtaken = True
         self.interrupt()
+
+    def close(self) -> None:
+        """End the process, and leave nothing of it: it may have had to be killed."""
+        super().close()
+        remove_abandoned()
 
     def model(self, description: str, settings: Settings, silent: Mapping[str, float]) -> Model:
         """What `load_model` gives.
