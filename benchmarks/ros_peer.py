@@ -28,7 +28,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from benchmarks.robots import PANDA
 
-PATIENCE = 60.0  # s
+PATIENCE = 200.0  # s
 PERIOD = 10  # ms, of joint states until one is answered
 MILLISECOND = 1_000_000  # ns
 PRIORITY = 50  # of a client that runs in real time, as controllers of robots do

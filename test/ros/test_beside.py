@@ -1,6 +1,8 @@
 """Services beside the executor: neither waits for the other, whatever version rclpy is of."""
 
+import gc
 import sys
+import time
 from collections.abc import Iterator
 from threading import Event, Thread, current_thread
 
@@ -18,6 +20,7 @@ from kane_dynamics.ros.middleware import beside as beside_module
 from kane_dynamics.ros.middleware.beside import Beside
 from kane_dynamics.ros.middleware.executor import PromptExecutor
 from kane_dynamics.ros.middleware.late_answers import LateService
+from kane_dynamics.ros.middleware.waiting import LONGEST_WAIT
 
 WAIT_SET = rclpy_implementation.WaitSet
 BESIDE = "large messages"
@@ -125,6 +128,20 @@ def test_an_error_is_told_in_the_executor_and_the_next_request_is_answered(pair:
     pair.until(lambda: pair.errors)
     assert isinstance(pair.errors[0], ValueError)
     assert pair.call(pair.flag).success
+
+
+def test_nothing_is_collected_while_nothing_is_asked(pair: Pair) -> None:
+    collections: list[str] = []
+
+    def note(phase: str, _: object) -> None:
+        collections.append(f"{phase} in {current_thread().name}")
+
+    pair.call(pair.flag)
+    time.sleep(0.1)  # until the answer is freed
+    gc.callbacks.append(note)
+    time.sleep(3e-9 * LONGEST_WAIT)  # it wakes meanwhile
+    gc.callbacks.remove(note)
+    assert not [each for each in collections if each.endswith(BESIDE)]
 
 
 def test_many_requests_are_answered_each_once(pair: Pair) -> None:

@@ -116,14 +116,18 @@ class Beside:
         wait_set.wait(LONGEST_WAIT)
         if not context.ok() or self._over:
             return
-        ready = wait_set.get_ready_entities("service")
+        pointers = wait_set.get_ready_entities("service")
+        services = [each for each in self._services if each.handle.pointer in pointers]
         actions = [each for each in self._actions if each.is_ready(wait_set)]
-        with short_waits(), large_messages():
-            for service in self._services:
-                if service.handle.pointer in ready:
-                    self._answer(service)
-            for action in actions:
-                self._serve_action(action)
+        if services or actions:
+            with short_waits(), large_messages():
+                self._serve(services, actions)
+
+    def _serve(self, services: list[Service], actions: list[ActionServer]) -> None:
+        for service in services:
+            self._answer(service)
+        for action in actions:
+            self._serve_action(action)
 
     def _answer(self, service: Service) -> None:
         kind: Any = service.srv_type

@@ -185,7 +185,8 @@ class Descriptions:
             model = self._elsewhere.model(description, settings, self.silent)
         else:
             model = load_model(description, settings, self.silent, operations)
-        settle()
+        with beside_the_executor():
+            settle()
         return model
 
     def _end(self) -> None:
