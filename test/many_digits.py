@@ -38,7 +38,7 @@ class Sized(NamedTuple):
         return Sized(sum(each.value for each in every), sum(each.size for each in every))
 
     def times(self, number: Any) -> Sized:
-        return Sized(number * self.value, abs(float(number)) * self.size)
+        return Sized(self.value * number, abs(float(number)) * self.size)
 
     def cross(self, other: Sized) -> Sized:
         (a, b, c), (x, y, z) = self.value, other.value
@@ -133,6 +133,7 @@ class ManyDigits:
             self.dof += 6 if joint.kind == "floating" else 1
         self._ground = ground
         self._joints = _outward(joints, ground)
+        self._state: tuple[Any, dict[str, tuple[Digits, Sized]]] | None = None
 
     def torques(
         self, q: Sequence[float], u: Sequence[float], udot: Sequence[float], weight: bool = True
@@ -140,9 +141,8 @@ class ManyDigits:
         """Torques and forces that produce a motion, and their sizes."""
         none = _nothing()
         motions = {self._ground: _Motion(none, none, self._gravity if weight else none)}
-        places = {}
+        places = self._places(q)
         for joint in self._joints:
-            places[joint.name] = self._place(joint, q)
             motions[joint.child] = self._moved(joint, *places[joint.name], motions, u, udot)
         forces = {name: [none, none] for name in motions}
         value, size = _digits(np.zeros(self.dof)), np.zeros(self.dof)
@@ -175,6 +175,12 @@ class ManyDigits:
             multiplier *= factor
             joint = self._named[name]
         return joint, multiplier, offset
+
+    def _places(self, q: Sequence[float]) -> dict[str, tuple[Digits, Sized]]:
+        """Of all joints; those of the state before, if it is the same."""
+        if self._state is None or not np.array_equal(self._state[0], q):
+            self._state = np.array(q), {joint.name: self._place(joint, q) for joint in self._joints}
+        return self._state[1]
 
     def _place(self, joint: _Joint, q: Sequence[float]) -> tuple[Digits, Sized]:
         """Of the frame outboard of a joint in the one inboard."""
@@ -249,6 +255,9 @@ def _digits(numbers: Any) -> Digits:
     return np.vectorize(lambda x: mp.mpf(float(x)), otypes=[object])(numbers)
 
 
+_ONE = _digits(np.eye(3))
+
+
 def _numbers(element: ElementTree.Element | None, name: str, default: str) -> list[Any]:
     text = default if element is None else element.get(name, default)
     return [mp.mpf(each) for each in text.split()]
@@ -321,11 +330,13 @@ def _turn(axis: Digits, angle: Any) -> Digits:
     x, y, z = axis
     zero = mp.zero
     K = np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]])
-    return _digits(np.eye(3)) + sin * K + (1 - cos) * (K @ K)
+    return _ONE + K * sin + (K @ K) * (1 - cos)
 
 
 def _from_rpy(rpy: Sequence[Any]) -> Digits:
-    x, y, z = (_turn(axis, angle) for axis, angle in zip(_digits(np.eye(3)), rpy, strict=True))
+    if not any(rpy):
+        return _ONE
+    x, y, z = (_turn(axis, angle) for axis, angle in zip(_ONE, rpy, strict=True))
     return z @ y @ x
 
 
@@ -335,4 +346,4 @@ def _turned_by(quaternion: Sequence[Any]) -> Digits:
     zero = mp.zero
     K = np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]])
     s = 2 / (x * x + y * y + z * z + w * w)
-    return _digits(np.eye(3)) + s * (w * K + K @ K)
+    return _ONE + (K * w + K @ K) * s
