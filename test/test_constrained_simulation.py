@@ -23,6 +23,7 @@ from scipy.integrate import solve_ivp
 
 import kane_dynamics as kd
 from kane_dynamics.arrays import Array
+from kane_dynamics.simulation.compiled import CompiledSteps
 
 DOWN = (0.0, -9.81, 0.0)
 STILL = np.zeros(3)
@@ -163,6 +164,66 @@ def test_a_brake_that_is_put_on_keeps_what_it_finds() -> None:
     assert np.abs(u).max() < 1e-10  # a four-bar has no other motion
     second = robot.simulate(0.1, first.q[-1], u, step=1e-3)
     np.testing.assert_allclose(second.q, np.tile(first.q[-1], (len(second.q), 1)), atol=1e-9)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.05])
+def test_long_runs_are_written_out_and_go_as_short_ones_do(friction: float, monkeypatch) -> None:
+    """With torques, a switch on the way, a joint that sticks and slides, and rows between steps."""
+    rough = FOUR_BAR.replace(
+        '<child link="rocker"/>',
+        f'<child link="rocker"/><dynamics damping="0.1" friction="{friction}"/>',
+    )
+    robot = _four_bar(kd.Lock("brake", "a", active=False), text=rough)
+    q = robot.assemble([1.0, -0.5, 1.5], fixed=["a"])
+    switches = [kd.Switch("brake", on=True, at=0.08), kd.Switch("brake", on=False, at=0.1205)]
+    embeds, motions = [], []
+    asked = CompiledSteps._embed_constraints
+    for long in (10**9, 100):
+        monkeypatch.setattr("kane_dynamics.simulation.compiled.LONG", long)
+        monkeypatch.setattr(
+            CompiledSteps,
+            "_embed_constraints",
+            lambda run: (asked(run), embeds.append(bool(run.run.embedded)))[0],
+        )
+        motions.append(
+            robot.simulate(
+                0.2,
+                q,
+                STILL,
+                torque=[0.5, 0.0, 0.0],
+                step=1e-3,
+                output_step=7.3e-4,
+                switches=switches,
+            )
+        )
+    assert embeds == [False, True]
+    by_rows, written = motions
+    for name in ("q", "u", "udot", "other_forces", "work"):
+        expected = getattr(by_rows, name)
+        size = np.abs(expected).max()
+        np.testing.assert_allclose(getattr(written, name), expected, rtol=0, atol=1e-8 * size)
+    brakes = (written.t > 0.0799) & (written.t < 0.121)  # a joint that sticks is held twice
+    for name in ("c", "brake"):
+        found, expected = (e.constraint_forces[name] for e in (written, by_rows))
+        if friction:
+            found, expected = found[~brakes], expected[~brakes]
+        size = max(1.0, np.abs(expected).max())
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * size)
+    assert [e.kind for e in written.events] == [e.kind for e in by_rows.events]
+    assert _gap(robot, FOUR_BAR_LOOP, written.q) < 1e-11
+
+
+def test_a_long_run_stays_closed_where_its_order_of_elimination_ends(monkeypatch) -> None:
+    """The crank of a four-bar turns round fast: dependent speeds must be chosen again."""
+    monkeypatch.setattr("kane_dynamics.simulation.compiled.LONG", 100)
+    robot = _four_bar()
+    q = robot.assemble([1.0, -0.5, 1.5], fixed=["a"])
+    u = robot.admissible_speeds(q, [12.0, 0.0, 0.0])
+    motion = robot.simulate(1.0, q, u, step=5e-4)
+    assert np.ptp(motion.q[:, 0]) > 6.0
+    assert _gap(robot, FOUR_BAR_LOOP, motion.q) < 1e-11
+    total = motion.kinetic + motion.potential - motion.work
+    np.testing.assert_allclose(total, total[0], atol=1e-6 * motion.kinetic.max())
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Random sets of constraints on random trees: as extended precision says, or refused.
 
-``scripts/random_constraints 10000`` takes more of them, and ``scripts/random_constraints 10000 150``
+``scripts/random_constraints 10000`` takes more of them, ``scripts/random_constraints 10000 150``
 the same without those of the first 150 robots.
 """
 

@@ -16,9 +16,6 @@ from kane_dynamics.kane.equations import Given
 from kane_dynamics.symbolic.graph import Graph
 from kane_dynamics.symbolic.program import Input, Program, Signature
 
-LARGEST = 1500
-"""Independent speeds times rows, beyond which a function would take too long to compile."""
-
 
 class InDoubt(Exception):
     """The order of elimination is not good in a state, or there are no such accelerations."""
@@ -54,7 +51,7 @@ def written_out(
         return None
     order = order_of(A, np.diagonal(M), chosen)
     n = len(equations.speed_names)
-    if len(order.pivots) * (n - len(order.pivots)) > LARGEST:
+    if order.is_large:
         return None
     sizes = {"q": len(equations.coordinate_names), "u": n, "tau": n}
     sizes["anchors"] = constraints.anchors if anchored else 0

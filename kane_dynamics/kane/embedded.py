@@ -34,6 +34,9 @@ NEARLY_LARGEST = 0.5
 NONE = 1e-12
 """Share of a row below which an entry is taken for zero where zeros are counted."""
 
+LARGE = 1500
+"""Products of independent and dependent speeds that are still written out."""
+
 Sparse = dict[int, Expr]
 """A row without its zeros, by column."""
 
@@ -56,6 +59,11 @@ class Order:
     pivots: tuple[tuple[int, int], ...]
     spare: tuple[int, ...]
     octaves: tuple[int, ...]
+
+    @property
+    def is_large(self) -> bool:
+        """Whether what is written out would take too long to compile."""
+        return len(self.pivots) * (len(self.octaves) - len(self.pivots)) > LARGE
 
 
 def order_of(A: Array, inertia: Array, rows: Sequence[int]) -> Order:

@@ -17,6 +17,7 @@ from kane_dynamics.arrays import Array
 from kane_dynamics.codegen.address import source_address
 from kane_dynamics.codegen.compiler import source_text
 from kane_dynamics.kane import recombination
+from kane_dynamics.kane.embedded import order_of
 from kane_dynamics.simulation import constraints, holding, loop, problem, run
 from kane_dynamics.simulation.balance import Judge
 from kane_dynamics.simulation.compiled_constraints import (
@@ -48,6 +49,9 @@ KEEPS_LAST = (
 CALL = ctypes.cast(ctypes.pythonapi.PyObject_CallNoArgs, POINTER).value
 RELEASE = ctypes.cast(ctypes.pythonapi.Py_DecRef, POINTER).value
 
+LONG = 5000
+"""Steps of a run for which constraints that hold at first are written out, which takes a while."""
+
 FLAGS = ("-O3", "-fno-tree-vectorize")
 """Of the compiler: what kernels write number by number is read so, too, which is faster."""
 
@@ -67,6 +71,7 @@ CONSTANTS = {
         "CLOSED",
         "STILL",
         "CORRECTIONS",
+        "PATIENCE",
     ),
 }
 """Numbers that loop.c gets when it is compiled, and where they stand."""
@@ -91,7 +96,8 @@ class RunStruct(ctypes.Structure):
     _fields_ = (
         *_fields(INTEGER, "n nq m state quaternion_count table_count"),
         *_fields(POINTER, "rates held coordinate_rates rates_in short_in"),
-        *_fields(POINTER, "quaternions kinds rows limits modes pinned is_held free named tables"),
+        *_fields(POINTER, "quaternions kinds rows limits modes pinned is_held free named"),
+        *_fields(POINTER, "embedded embedded_rows tables"),
         *_fields(POINTER, "call release"),
         ("callable", ctypes.py_object),
         ("asked", POINTER),
@@ -102,6 +108,8 @@ class RunStruct(ctypes.Structure):
         *_fields(POINTER, "force_column mark_column marks"),
         ("rows_done", INTEGER),
         *_fields(REAL, "local_error roughest"),
+        *_fields(INTEGER, "embeds patience unseen sees corrected"),
+        *_fields(REAL, "growth least_growth"),
         *_fields(
             INTEGER,
             "status culprit span step_in_span steps_done stuck acts known changes estimates",
@@ -194,6 +202,7 @@ class CompiledSteps:
         excursions = self._excursions
         if excursions is not None:
             excursions.begin()
+            self._embed_constraints()
             self._struct.halt = excursions.halt
         status, steps = self._advance(1), 100
         while status in (Status.RUNNING, Status.EVENT):
@@ -300,14 +309,14 @@ class CompiledSteps:
         places["numbers"] = self._pointer(rates.numbers)
         for each, given in zip(rates.side.equations.parameters, rates.parameters):
             places[each.name] = self._pointer(given)
-        run.rates_in = self._pointer(
-            [places.get(each.name, 0) for each in rates.side.inputs], np.uint64
-        )
+        anchors = 0 if self._modes is None else self._modes.anchors.ctypes.data
+        taken = [places.get(each.name, 0) for each in rates.side.inputs]
+        run.rates_in = self._pointer([*taken, anchors], np.uint64)
         if self._problem.request.method == "euler" or self._problem.named is not None:
             functions = rates.functions
             run.coordinate_rates = functions.address("coordinate_rates")
-            taken = functions.signature("coordinate_rates").inputs
-            run.short_in = self._pointer([places.get(each.name, 0) for each in taken], np.uint64)
+            moved = functions.signature("coordinate_rates").inputs
+            run.short_in = self._pointer([places.get(each.name, 0) for each in moved], np.uint64)
         tables = [self._table(table, values + 8 * k) for k, table in self._problem.tables]
         structs = (TableStruct * len(tables))(*tables)
         self._kept.append(structs)
@@ -358,6 +367,23 @@ class CompiledSteps:
         run.marks = modes.marks.ctypes.data
         same = self._problem.same_time
         self._excursions = excursions_of(self, named, modes, self._struct, same)
+
+    def _embed_constraints(self) -> None:
+        """Let those that hold now be written out, where nothing else can and it is worth while."""
+        problem, modes, request = self._problem, self._modes, self._problem.request
+        named = problem.named
+        if named is None or modes is None or request.duration < LONG * request.step:
+            return
+        rows = np.flatnonzero(modes.holds)
+        if not len(rows) or request.method == "euler" or modes.grip.any() or modes.watched.any():
+            return
+        x, at = self.state(self.run.x), self.layout
+        said = named.rows(0.0, x[at.qdot], x[at.udot], modes.anchors)
+        order = order_of(said[:, :-2], problem.inertia, rows.tolist())
+        if order.is_large:
+            return
+        self.run.embedded = problem.rates.address_under(named.constraints, order)
+        self.run.embedded_rows, self.run.patience = self._pointer(modes.holds, np.int64), 1
 
     def _lay_out(self) -> None:
         """Memory for states, what follows from them, and the equations of independent speeds."""

@@ -661,6 +661,18 @@ static int acts(const Named *c)
     return 0;
 }
 
+/* Whether there is nothing whose forces or distances are watched. */
+static int is_firm(const Named *c)
+{
+    for (int64_t i = 0; i < c->count; i++)
+        if (c->watched[i] != UNWATCHED)
+            return 0;
+    for (int64_t l = 0; l < c->limit_count; l++)
+        if (c->grip[l] != NO_GRIP)
+            return 0;
+    return 1;
+}
+
 /* Eliminates the dependent speeds, measured by what mass they feel alone. The known order is taken
  * only while they feel nearly the mass that they did when it was found. */
 static int64_t eliminate_by_mass(Named *c, int64_t m, const double *M)

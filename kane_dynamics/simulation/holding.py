@@ -30,6 +30,9 @@ STILL = 1e-13
 CORRECTIONS = 4
 """Newton's steps back onto constraints after a step of the motion; one nearly always does."""
 
+PATIENCE = 16
+"""Steps of a long run that go by, at most, before it is seen whether constraints are satisfied."""
+
 CHOSEN_BELOW = 2.0
 """How much a dependent speed may follow from an independent one when speeds are chosen."""
 

@@ -23,6 +23,8 @@ typedef struct {
     double *modes;
     int64_t *pinned, *is_held, *free;
     Named *named; /* constraints by name, if there are any */
+    kernel *embedded; /* with those embedded that hold at first, if there is one for them */
+    const int64_t *embedded_rows; /* which rows these are */
     Table *tables;
     /* a function of the user: how Python calls it and drops its result; t, q, u that it is given */
     void *(*call)(void *), (*release)(void *), *callable;
@@ -38,6 +40,9 @@ typedef struct {
     const int8_t *marks; /* how constraints by name stand, as it is recorded */
     int64_t rows_done;
     double local_error, roughest;
+    /* whether they are now; and how many steps go by before a state is seen to satisfy constraints */
+    int64_t embeds, patience, unseen, sees, corrected;
+    double growth, least_growth; /* of the elimination: now, and when a state was last looked at */
     /* where it is: x at t, and k that follows from x, if that is known; else y and ky at last_t */
     int64_t status, culprit, span, step_in_span, steps_done, stuck, acts, known, changes, estimates;
     double t, last_t, now, middle, until;
@@ -191,6 +196,23 @@ static int follow_named(Run *r, const double *x, double *k)
     return status;
 }
 
+/* What follows from a state by the equations in which constraints are embedded; whether it is good.
+ * Forces of constraints, also those on generalized speeds, are left out: `tell` adds them. */
+static int embed(Run *r, const double *x, double *k)
+{
+    const double *udot = k + r->nq;
+    double sum = 0.0, *g = named_events(r, k);
+    r->embedded(r->in, k);
+    for (int64_t i = 0; i < r->n; i++)
+        sum += udot[i];
+    r->growth = isfinite(sum) ? *mass_of(r, k) : INFINITY;
+    if (!(r->growth <= 1.0))
+        return 0;
+    for (int64_t e = 0; e < named_count(r) && x != r->stage; e++)
+        g[e] = INFINITY, g[named_count(r) + e] = 0.0;
+    return 1;
+}
+
 /* Everything that follows from a state in the present modes. */
 static int evaluate(Run *r, double t, const double *x, double *k)
 {
@@ -203,11 +225,13 @@ static int evaluate(Run *r, double t, const double *x, double *k)
     int status = r->call ? ask(r, t, x) : RUNNING;
     if (status != RUNNING)
         return status;
-    (r->acts ? r->held : r->rates)(r->in, k);
-    if (r->named)
-        status = follow_named(r, x, k);
-    else if (r->acts)
-        status = recombine(r, k);
+    if (!r->embeds || !embed(r, x, k)) {
+        (r->acts ? r->held : r->rates)(r->in, k);
+        if (r->named)
+            status = follow_named(r, x, k);
+        else if (r->acts)
+            status = recombine(r, k);
+    }
     for (int64_t c = 0; c < r->m; c++)
         if (r->kinds[c] == LIMITED)
             events(r, k)[r->m + c] = r->modes[c] * k[r->nq + r->rows[c]];
@@ -298,6 +322,7 @@ static int correct(Run *r, double t, double *x)
         }
         if (!(most > CLOSED) || turn == CORRECTIONS)
             break;
+        r->corrected = 1;
         status = nearest(c, 1, c->wanted);
         r->short_in[r->state] = x;
         r->short_in[r->state + 1] = c->wanted;
@@ -319,7 +344,20 @@ static int correct(Run *r, double t, double *x)
         status = nearest(c, 0, c->wanted);
     for (int64_t i = 0; i < r->n; i++)
         x[r->nq + i] += c->wanted[i];
+    r->corrected = 1;
     return status;
+}
+
+/* A state drifts from constraints by the error of a step: where that is rounding, few are looked at;
+ * more where dependent speeds begin to follow from others by much. */
+static void be_patient(Run *r)
+{
+    if (r->sees) {
+        r->unseen = 0, r->least_growth = r->growth;
+        r->patience = r->corrected ? 1 : 2 * r->patience < PATIENCE ? 2 * r->patience : PATIENCE;
+    }
+    r->corrected = 0;
+    r->sees = !r->embeds || ++r->unseen >= r->patience || !(r->growth < 2.0 * r->least_growth);
 }
 
 /* From x at t to y at t + h, in the present modes. */
@@ -333,7 +371,7 @@ static int advance(Run *r, double t, double h, const double *x, const double *k1
         if (!(fabs(y[i]) < LARGEST_COORDINATE))
             r->culprit = r->n + i, status = DIVERGED;
     normalize(r, y);
-    return r->named && r->acts && status == RUNNING ? correct(r, t + h, y) : status;
+    return r->named && r->acts && r->sees && status == RUNNING ? correct(r, t + h, y) : status;
 }
 
 /* Whether the step just computed, of length h, is to have its error estimated: if it is further from
@@ -480,6 +518,9 @@ static void take_stock(Run *r)
         if (is_stuck(r, c))
             r->is_held[r->rows[c]] = 1, r->stuck++;
     r->acts = r->stuck || (r->named && (r->named->looking || acts(r->named)));
+    r->embeds = r->embedded && !r->stuck && !r->named->looking && is_firm(r->named)
+                && !memcmp(r->named->holds, r->embedded_rows,
+                           (size_t)r->named->count * sizeof(int64_t));
 }
 
 /* The modes after a state where some have ended; what has come to rest is held at first. */
@@ -527,8 +568,24 @@ static int settle(Run *r)
 }
 
 /* -------------------------------------------------------------------------------------- rows */
-static void write_row(Run *r, double t, const double *x, const double *k)
+/* Adds what constraints exert, if it has been left out. */
+static int tell(Run *r, double t, const double *x, double *k)
 {
+    if (!r->embeds)
+        return RUNNING;
+    double *whole = r->k2;
+    r->embeds = 0;
+    int status = checked(r, t, x, whole);
+    r->embeds = 1;
+    double *other = k + r->nq + 2 * r->n + 1, *its = whole + r->nq + 2 * r->n + 1;
+    memcpy(other, its, (size_t)r->n * sizeof(double));
+    memcpy(named_forces(r, k), named_forces(r, whole), (size_t)r->named->count * sizeof(double));
+    return status;
+}
+
+static void write_row(Run *r, double t, const double *x, double *k)
+{
+    tell(r, t, x, k);
     int64_t row = r->rows_done++, n = r->n, nq = r->nq;
     size_t size = (size_t)n * sizeof(double);
     r->t_column[row] = t;
@@ -548,7 +605,7 @@ static void write_row(Run *r, double t, const double *x, const double *k)
     }
 }
 
-static void write_last(Run *r, double t, const double *x, const double *k)
+static void write_last(Run *r, double t, const double *x, double *k)
 {
     if (r->rows_done == 0 || r->t_column[r->rows_done - 1] < t)
         write_row(r, t, x, k);
@@ -635,6 +692,7 @@ static int reach(Run *r, double target)
         r->middle = r->t + h / 2;
         r->known &= !enter_spans(r);
         int status = settle(r);
+        be_patient(r);
         if (status != RUNNING)
             return status;
         if (due(r, r->t))
@@ -718,6 +776,7 @@ static int64_t special(Run *r, int64_t what)
 {
     double g;
     take_stock(r);
+    r->embeds = 0, r->sees = 1;
     if (what == ONE_MORE_LOOK || what == IMPOSE) { /* with the inputs of what comes after */
         r->middle = r->t + r->same_time;
         enter_spans(r);
@@ -731,6 +790,14 @@ static int64_t special(Run *r, int64_t what)
     if (what == CORRECT)
         return correct(r, r->t, r->x);
     return accept(r, r->until, 1), RUNNING;
+}
+
+/* Lets Python see all that follows from the present state. */
+static int64_t told(Run *r, int64_t status)
+{
+    if (r->known)
+        tell(r, r->t, r->x, r->k);
+    return status;
 }
 
 /* Does at most so many steps and returns the status; the size of a run if there is none. When a step
@@ -748,7 +815,7 @@ __attribute__((visibility("default"))) int64_t kane_loop(Run *r, int64_t steps)
         double target = step_end(r);
         int status = reach(r, target);
         if (status == DOUBTFUL || status == EVENT)
-            return status;
+            return told(r, status);
         r->status = status;
         r->steps_done++, r->step_in_span++, r->changes = 0;
         memset(r->pinned, 0, (size_t)r->m * sizeof(int64_t));
@@ -758,11 +825,11 @@ __attribute__((visibility("default"))) int64_t kane_loop(Run *r, int64_t steps)
                 r->status = finish(r);
         }
         if (r->named && r->status == RUNNING && r->t >= r->named->halt)
-            return EVENT;
+            return told(r, EVENT);
     }
     if (r->status > FINISHED && r->known)
         write_last(r, r->t, r->x, r->k);
     else if (r->status > FINISHED && r->last_t >= 0.0)
         write_last(r, r->last_t, r->y, r->ky);
-    return r->status;
+    return told(r, r->status);
 }

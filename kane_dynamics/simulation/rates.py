@@ -15,6 +15,8 @@ import numpy as np
 
 from kane_dynamics.arrays import Array
 from kane_dynamics.codegen.functions import Function, Functions
+from kane_dynamics.kane.constraints import Constraints
+from kane_dynamics.kane.embedded import Embedded, Order
 from kane_dynamics.kane.equations import Equations, Given, expressions
 from kane_dynamics.simulation.constraints import Constraint, Friction
 from kane_dynamics.simulation.coupler import WIDTH, coupler_wrench
@@ -23,6 +25,12 @@ from kane_dynamics.simulation.status import Ended, Status
 from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.program import Input as Vector
 from kane_dynamics.symbolic.program import Program, Signature
+
+Moved = tuple[list[Expr], list[Expr]]
+"""What stands for udot, and what comes last."""
+
+Solve = Callable[[Given, Sequence[Expr]], Moved]
+"""That under some forces."""
 
 Switched = tuple[Constraint, tuple[Expr, Sequence[Expr]]]
 """A constraint with its mode and its numbers."""
@@ -115,16 +123,38 @@ class RightHandSide:
         The second program is for states in which speeds are held.
         """
         size = self.layout.mass.stop if held else self.layout.gdot.stop
-        quaternions = tuple(("q", first) for first in self.equations.quaternions)
-        declared = Signature("held" if held else "rates", self.inputs, (size,), quaternions)
-        pulled = self.links, self.coupled
-        key = (self.kind.__name__, pulled, tuple(each.form for each in self.constraints))
-        return declared, partial(self._program, declared, held), key
+        name = "held" if held else "rates"
+        declared = Signature(name, self.inputs, (size,), self._quaternions)
+        solve = partial(_forces_left if held else _free, self.equations)
+        return declared, partial(self._program, declared, solve), self._key
 
-    def _program(self, declared: Signature, held: bool) -> Program:
+    def asked_under(
+        self, constraints: Constraints, order: Order
+    ) -> tuple[Signature, Callable[[], Program], Any]:
+        """The same of a program for states in which constraints hold that are embedded.
+
+        It is given their anchors, too. Last comes the `growth` of the elimination.
+        """
+        anchors = (Vector("anchors", constraints.anchors),) if constraints.anchors else ()
+        size = self.layout.gdot.stop + 1
+        declared = Signature("embedded", (*self.inputs, *anchors), (size,), self._quaternions)
+        solve = partial(_embedded, self.equations, constraints, order)
+        key = (*self._key, constraints.key, order)
+        return declared, partial(self._program, declared, solve), key
+
+    @property
+    def _quaternions(self) -> tuple[tuple[str, int], ...]:
+        return tuple(("q", first) for first in self.equations.quaternions)
+
+    @property
+    def _key(self) -> tuple[Any, ...]:
+        pulled = self.links, self.coupled
+        return (self.kind.__name__, pulled, tuple(each.form for each in self.constraints))
+
+    def _program(self, declared: Signature, solve: Solve) -> Program:
         graph, equations = Graph(), self.equations
         entries = {each.name: graph.inputs(each.name, each.size) for each in declared.inputs}
-        given = Given(graph, entries)
+        given = Given(graph, {"anchors": (), **entries})
         if self.kind.feeds:
             given = given.but(**{self.kind.feeds: entries["values"][: self.width]})
         switched = self._switched(entries)
@@ -135,16 +165,10 @@ class RightHandSide:
         losses = expressions(equations, "losses", given)
         power = [u * (a + b) for u, a, b in zip(given["u"], force, losses)]
         events = [each.event(given, qdot, *own) for each, own in switched]
-        moved = (
-            [a - b for a, b in zip(force, expressions(equations, "bias", given))]
-            if held
-            else expressions(equations, "forward_dynamics", given.but(tau=force))
-        )
+        moved, more = solve(given, force)
         outputs = [*qdot, *moved, graph.sum(power), *tau, *other, *losses]
         outputs += [g for g, _ in events] + [rate for _, rate in events]
-        if held:
-            outputs += expressions(equations, "mass_matrix", given)
-        return Program(declared, tuple(outputs))
+        return Program(declared, (*outputs, *more))
 
     def _switched(self, entries: Mapping[str, Sequence[Expr]]) -> list[Switched]:
         """Every constraint with its mode and numbers."""
@@ -225,6 +249,30 @@ class Rates:
     def address(self, held: bool) -> int:
         """For compiled code; CompileError if there is no compiler that works."""
         return self.functions.code(*self.side.asked(held)).address("state")
+
+    def address_under(self, constraints: Constraints, order: Order) -> int:
+        """The same while constraints hold that are embedded."""
+        return self.functions.code(*self.side.asked_under(constraints, order)).address("state")
+
+
+def _free(equations: Equations, given: Given, force: Sequence[Expr]) -> Moved:
+    return expressions(equations, "forward_dynamics", given.but(tau=force)), []
+
+
+def _forces_left(equations: Equations, given: Given, force: Sequence[Expr]) -> Moved:
+    left = [a - b for a, b in zip(force, expressions(equations, "bias", given))]
+    return left, expressions(equations, "mass_matrix", given)
+
+
+def _embedded(
+    equations: Equations,
+    constraints: Constraints,
+    order: Order,
+    given: Given,
+    force: Sequence[Expr],
+) -> Moved:
+    embedded = Embedded(constraints, given, order)
+    return embedded.accelerations(equations, force), [embedded.growth]
 
 
 def _refuse(at: Layout, _arrays: Any, result: Array) -> NoReturn:
