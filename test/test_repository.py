@@ -19,6 +19,8 @@ import kane_dynamics as kd
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "kane_dynamics"
 MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
+SOURCED = ("environment", "prepared")
+SCRIPTS = sorted(p.name for p in (ROOT / "scripts").iterdir() if not p.suffix)
 SHIPPED = ["LICENSE", "README.md", "package.xml", "setup.cfg", "setup.py", "pyproject.toml"]
 
 ENGINE = {"arrays", "errors", "names", "robot", "symbolic", "kane", "codegen"}
@@ -212,21 +214,26 @@ def test_the_readme_leads_to_every_page_and_every_folder() -> None:
 # -------------------------------------------------------------------------------------- scripts
 
 
-@pytest.mark.parametrize("name", ["scripts/demo", "scripts/test", ".ci/run"])
+@pytest.mark.parametrize("name", [f"scripts/{name}" for name in SCRIPTS] + [".ci/run"])
 def test_a_script_can_be_run(name: str) -> None:
-    assert os.access(ROOT / name, os.X_OK)
+    assert os.access(ROOT / name, os.X_OK) == (Path(name).name not in SOURCED)
     assert run("bash", "-n", name).returncode == 0
 
 
-def test_a_machine_without_python_is_told_in_one_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [name for name in SCRIPTS if name not in SOURCED])
+def test_a_script_says_in_one_sentence_what_a_machine_lacks(name: str, tmp_path: Path) -> None:
     checkout, tools = tmp_path / "checkout", tmp_path / "bin"
     shutil.copytree(ROOT / "scripts", checkout / "scripts")
     tools.mkdir()
     for tool in ("bash", "basename", "dirname", "cat", "env"):
         (tools / tool).symlink_to(str(shutil.which(tool)))
-    done = run(checkout / "scripts" / "demo", PATH=str(tools))
+    done = run(checkout / "scripts" / name, PATH=str(tools))
     assert done.returncode == 1
-    assert done.stderr == "demo: python3 was not found; install Python 3.10 or newer.\n"
+    if name in ("demo", "test"):
+        assert done.stderr == f"{name}: python3 was not found; install Python 3.10 or newer.\n"
+    else:
+        assert done.stderr.startswith(f"{name}: there is no environment .venv yet; scripts/test")
+        assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("step", ["build_interfaces", "kane_dynamics.ros"])

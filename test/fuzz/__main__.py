@@ -6,6 +6,7 @@ code; then the status is 1. With Atheris installed and ATHERIS set, coverage gui
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import logging
 import os
@@ -91,12 +92,13 @@ def guided(target: Target, count: int) -> None:
 
 
 def main() -> int:
-    name, count = sys.argv[1], int(sys.argv[2])
-    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1983
     known = targets()
-    if name not in {*known, "all"}:
-        print(f"there is no target {name}, expected all or one of {', '.join(known)}")
-        return 2
+    parser = argparse.ArgumentParser(prog="fuzz", description="Reads mutated inputs.")
+    parser.add_argument("target", choices=[*known, "all"])
+    parser.add_argument("count", type=int)
+    parser.add_argument("seed", type=int, nargs="?", default=1983)
+    given = parser.parse_args()
+    name, count, seed = given.target, given.count, given.seed
     logging.disable(logging.CRITICAL)
     if os.environ.get("ATHERIS"):
         guided(known[name], count)
