@@ -1,7 +1,7 @@
 """``python -m fuzz TARGET COUNT [SEED]``: so many inputs for a target, or for all of them.
 
 What goes wrong is written to failures/TARGET in the working directory, once for each place in the
-code; then the status is 1. With Atheris installed and ATHERIS set, coverage guides what is tried.
+code; then the status is 1. `fuzz.guided` tries what reaches new code, where Atheris is installed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import logging
-import os
 import sys
 import time
 import traceback
@@ -81,16 +80,6 @@ def _report(name: str, what: str, data: bytes) -> None:
     traceback.print_exc()
 
 
-def guided(target: Target, count: int) -> None:
-    """By coverage, until something is wrong or so many inputs have been tried."""
-    import atheris
-
-    atheris.instrument_all()
-    options = [sys.argv[0], f"-atheris_runs={count}", f"-runs={count}"]
-    atheris.Setup(options, lambda data: target.run(data) and None)
-    atheris.Fuzz()
-
-
 def main() -> int:
     known = targets()
     parser = argparse.ArgumentParser(prog="fuzz", description="Reads mutated inputs.")
@@ -100,9 +89,6 @@ def main() -> int:
     given = parser.parse_args()
     name, count, seed = given.target, given.count, given.seed
     logging.disable(logging.CRITICAL)
-    if os.environ.get("ATHERIS"):
-        guided(known[name], count)
-        return 0
     wrong = [fuzz(each, known[each], count, seed) for each in (known if name == "all" else [name])]
     return 1 if any(wrong) else 0
 
