@@ -17,6 +17,7 @@ import numpy as np
 import rclpy
 from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticArray
+from python_path import python_path
 from rclpy.action import ActionClient
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -91,7 +92,7 @@ class NodeProcess:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=ROOT,
-                env={**os.environ, "ROS_HOME": str(place), "PYTHONPATH": str(ROOT)},
+                env={**os.environ, "ROS_HOME": str(place), "PYTHONPATH": python_path(ROOT)},
             )
 
     @property

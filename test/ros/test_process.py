@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from python_path import python_path
 from rclpy.serialization import serialize_message
 from robot_graph import (
     LATCHED,
@@ -113,7 +114,7 @@ def test_a_package_that_is_missing_is_named_with_its_remedy(
         [sys.executable, str(tmp_path / "run.py")],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        env={**os.environ, "PYTHONPATH": python_path(tmp_path, ROOT)},
         timeout=60,
     )
     assert ended.returncode == 1

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from python_path import python_path
+
 from hardware.record import Record
 from hardware.settings import Payload, Settings
 
@@ -57,7 +59,7 @@ class Hardware:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
-                env={**os.environ, "ROS_HOME": str(place), "PYTHONPATH": str(HERE)},
+                env={**os.environ, "ROS_HOME": str(place), "PYTHONPATH": python_path(HERE)},
             )
         self._ready = False
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import rclpy
+from python_path import python_path
 from rclpy.context import Context
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from robot_graph import NodeProcess, panda
@@ -56,7 +57,7 @@ def disturbed(orders: Orders, place: Path) -> Iterator[subprocess.Popen[bytes]]:
             [sys.executable, "-m", "soak.nemesis", str(file)],
             stdout=subprocess.PIPE,
             stderr=log,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(PATHS)},
+            env={**os.environ, "PYTHONPATH": python_path(*PATHS)},
         )
     try:
         assert process.stdout is not None
