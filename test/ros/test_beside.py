@@ -1,6 +1,8 @@
 """Services beside the executor: neither waits for the other, whatever version rclpy is of."""
 
 import gc
+import re
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -183,3 +185,27 @@ def wait_set_of_another_version(*sizes: object) -> object:
     if sys._getframe(1).f_globals["__name__"] == "kane_dynamics.ros.middleware.waiting":
         raise TypeError("the wait set takes other arguments")
     return WAIT_SET(*sizes)
+
+
+ARENAS = """
+import re, sys
+from kane_dynamics.ros.middleware.interpreter import large_messages
+
+def serve():
+    with large_messages():
+        message = [[(k, k + 1.0), [k], {"k": k}] for k in range(100_000)]
+        while message:
+            del message[-200:]
+
+sys._debugmallocstats()
+serve()
+sys._debugmallocstats()
+"""
+
+
+def test_what_python_keeps_for_later_keeps_no_memory_of_large_messages() -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", ARENAS], capture_output=True, text=True, check=True
+    )
+    before, after = re.findall(r"# arenas allocated current += +(\d+)", said.stderr)
+    assert int(after) <= int(before) + 1

@@ -96,10 +96,13 @@ def _rest() -> None:
 def _collect_again() -> None:
     """Collect garbage from now on, but do not look at large messages that stay.
 
-    What frees those is that nobody refers to them any longer.
+    What frees those is that nobody refers to them any longer. Where they are gone, a collection
+    also gives back what Python keeps for lists, tuples and numbers to come, which lies among them.
     """
     if gc.get_count()[0] > MUCH:
         gc.freeze()
+    else:
+        gc.collect()
     gc.enable()
 
 
