@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 import kane_dynamics as kd
+from benchmarks.contacts import WITHIN
+from benchmarks.contacts import block as _block
 from benchmarks.robots import BUNDLED, ROBOTS
 from benchmarks.rows import Row
-from benchmarks.timing import Pair, Run, burst
+from benchmarks.timing import Pair, Run, burst, now
 
 TURNS, STEP_TURNS = 300, 3
 STEPS, STEP = 20_000, 1e-3
 SWITCHED_STEPS, SWITCHES = 10_000, 1_000
 PROXIMAL = 1e-12, 1e-12, 10
 """Of Pinocchio's iteration, so that accelerations agree to 1e-8: accuracies, iterations."""
+
+GRIPPING = (0.3, 0.3, -0.3, -0.3, -0.3, 0.3)
+"""Angles of the gripper, and directions in which it moves."""
 
 LEGS = {"HAA": 0.1, "HFE": 0.7, "KFE": -1.4}
 """Angles of the quadruped's front legs; the hind legs bend the other way."""
@@ -75,7 +79,7 @@ class Gripper:
 
     @cached_property
     def q(self) -> np.ndarray:
-        return np.array([0.3, 0.3, -0.3, -0.3, -0.3, 0.3])
+        return np.array(GRIPPING)
 
     @cached_property
     def model(self) -> pin.Model:
@@ -138,15 +142,16 @@ def _point(model: pin.Model, *ends: Any) -> pin.RigidConstraintModel:
 
 
 # ----------------------------------------------------------------------------------- simulation
-def _steps(name: str, start: tuple[float, ...]) -> Pair:
-    """A step of a mechanism with its constraints, and one of the same bodies without."""
+def _steps(name: str, start: tuple[float, ...], speeds: tuple[float, ...]) -> Pair:
+    """A step of a mechanism that moves under its constraints, and of the same bodies without."""
     urdf: Path = BUNDLED / f"{name}.urdf"
     held = kd.load(urdf, constraints=BUNDLED / f"{name}.yaml")
     assert isinstance(held, kd.ConstrainedDynamics)
     q, free = held.assemble(np.array(start)), kd.load(urdf)
-    u = held.admissible_speeds(q, 0.1 * np.ones(held.dof))
+    u = held.admissible_speeds(q, np.array(speeds))
+    assert np.abs(u).max() > 0.05
     for each in (held, free):
-        each.simulate(STEP, q, u, step=STEP)  # derived and compiled before it is timed
+        each.simulate(STEPS * STEP, q, u, step=STEP)  # derived and compiled before it is timed
     return Pair(*(_step(partial(each.simulate, STEPS * STEP, q, u)) for each in (held, free)))
 
 
@@ -154,18 +159,18 @@ def _step(simulate: Callable[..., object]) -> Run:
     """Seconds of a step of many."""
 
     def run() -> float:
-        begin = perf_counter()
+        begin = now()
         simulate(step=STEP, output_step=STEPS * STEP)
-        return (perf_counter() - begin) / STEPS
+        return (now() - begin) / STEPS
 
     return run
 
 
-def _switching() -> Pair:
-    """What a lock costs that is switched on and off, and a step."""
+def _switching(limit: float | None = None) -> Pair:
+    """What a lock costs that is switched on and off, and a step; its force may have a limit."""
     urdf = BUNDLED / "mobile_manipulator.urdf"
     wheels = [kd.Rolling(f"{side}_rolls", f"{side}_wheel", 0.1) for side in ("left", "right")]
-    brake = kd.Lock("brake", "elbow", active=False)
+    brake = kd.Lock("brake", "elbow", active=False, limit=limit)
     robot = kd.load(urdf, constraints=[*wheels, brake])
     assert isinstance(robot, kd.ConstrainedDynamics)
     q, duration = np.zeros(7), SWITCHED_STEPS * STEP
@@ -174,11 +179,11 @@ def _switching() -> Pair:
     switches = [kd.Switch("brake", on=k % 2 == 0, at=float(t)) for k, t in enumerate(times)]
 
     def seconds(*some: kd.Switch) -> float:
-        begin = perf_counter()
+        begin = now()
         motion = robot.simulate(
             duration, q, u, step=STEP, output_step=duration, switches=list(some)
         )
-        taken = perf_counter() - begin
+        taken = now() - begin
         assert len([each for each in motion.events if each.kind in ("on", "off")]) == len(some)
         return taken
 
@@ -192,11 +197,27 @@ def _switching() -> Pair:
 
 ROWS = (
     Row(
+        "constraints-block",
+        f"block on four contacts: a second, within {WITHIN * 1e3:g} mm of where it comes to rest",
+        "MuJoCo",
+        1.0,
+        _block,
+        STEP_TURNS,
+    ),
+    Row(
         "constraints-switch",
         "mobile manipulator: a lock switched while it moves",
         "ours, a step",
         20.0,
         _switching,
+        STEP_TURNS,
+    ),
+    Row(
+        "constraints-switch-limited",
+        "the same, of a lock that slips beyond 5 N m",
+        "ours, a step",
+        20.0,
+        partial(_switching, 5.0),
         STEP_TURNS,
     ),
     Row(
@@ -220,7 +241,7 @@ ROWS = (
         f"gripper: a step of {STEPS}, RK4",
         "ours, without constraints",
         3.0,
-        partial(_steps, "parallel_gripper", (0.3, 0.3, -0.3, -0.3, -0.3, 0.3)),
+        partial(_steps, "parallel_gripper", GRIPPING, tuple(0.3 * q for q in GRIPPING)),
         STEP_TURNS,
     ),
     Row(
@@ -228,7 +249,7 @@ ROWS = (
         f"mobile manipulator: a step of {STEPS}, RK4",
         "ours, without constraints",
         3.0,
-        partial(_steps, "mobile_manipulator", (0.0,) * 7),
+        partial(_steps, "mobile_manipulator", (0.0,) * 7, (0.1,) * 7),
         STEP_TURNS,
     ),
 )

@@ -9,6 +9,8 @@ import pytest
 
 import kane_dynamics as kd
 from kane_dynamics.arrays import Array
+from kane_dynamics.simulation.excursions import Excursions
+from kane_dynamics.simulation.named import STICKS
 
 G = 9.81
 
@@ -273,3 +275,23 @@ def test_a_block_that_slides_and_spins_stops_as_a_whole() -> None:
     np.testing.assert_allclose(motion.u[-1], 0.0, atol=1e-12)
     assert all(motion.sticking(foot.name)[-1] for foot in FEET)
     assert motion.checks.relative_energy_error < 1e-6
+
+
+def test_modes_that_disagree_with_their_forces_are_said(monkeypatch) -> None:
+    """A block pushed beyond its friction, held as if it stuck: no round finds what agrees."""
+    decide = Excursions._decide
+
+    def stubborn(own: Excursions) -> None:
+        decide(own)
+        own.modes.grip[:] = STICKS
+        own.modes.factors[:] = [limit.static for limit in own._named.limits]
+        own.modes.write()
+
+    monkeypatch.setattr(Excursions, "_decide", stubborn)
+    block = kd.load(BOX, base="floating", constraints=FEET)
+    push = {"box": np.array([30.0, 0.0, 0.0, 0.0, 0.0, 0.0])}
+    motion = block.simulate(0.01, UPRIGHT, np.zeros(6), wrenches=push, step=1e-3)
+    said = {event.constraint for event in motion.events if event.kind == "undecided"}
+    assert said
+    assert said <= {"foot0", "foot1", "foot2", "foot3"}
+    assert "agrees with forces" in motion.message

@@ -13,7 +13,7 @@ from kane_dynamics.arrays import Array
 from kane_dynamics.names import unknown_name
 from kane_dynamics.simulation.named import STICKS, Named
 
-KINDS = ("contact", "release", "slip", "stick", "reversal", "on", "off", "state")
+KINDS = ("contact", "release", "slip", "stick", "reversal", "on", "off", "state", "undecided")
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,9 @@ class Event:
         ``"contact"``: it closed; ``"release"``: it no longer pushes; ``"slip"``: the limit of its
         friction is reached; ``"stick"``: its relative speed has vanished; ``"reversal"``: it has,
         and slip goes on in another direction; ``"on"`` and ``"off"``: it was switched;
-        ``"state"``: the state machine has another state.
+        ``"state"``: the state machine has another state; ``"undecided"``: no way of touching,
+        sticking and sliding was found that agrees with the forces that follow from it, and the
+        motion goes on as was found last.
     constraint : str
         Its name; empty for a state machine.
     impulse : array (rows,)

@@ -47,6 +47,12 @@ as a whole does so up to rounding."""
 ROUNDING = 1e-10
 """Share of the largest force that is none."""
 
+DISAGREES = 1e-9
+"""Share of the largest force, or m, m/s or rad/s, by which modes disagree and not by rounding."""
+
+ROUNDS = 8
+"""Of looking for modes that agree with forces and accelerations."""
+
 MOST_EVENTS = 1000
 """Events within one step, beyond which bounces end."""
 
@@ -163,8 +169,7 @@ class Excursions:
     def _change(self, switched: Sequence[tuple[str, bool]]) -> None:
         """Go through what an event brings, and find modes that agree with the state."""
         now, modes = self._present, self.modes
-        firm = not (self._named.limits or self._named.one_sided)
-        if switched and firm and now.imposes:
+        if switched and now.imposes and self._is_firm([name for name, _ in switched]):
             self._change_firm(switched)
             return
         before, first = modes.all(), not self.events and now.t == 0.0
@@ -185,10 +190,28 @@ class Excursions:
         self._settle()
         self._tell(before, switched, impact, first)
 
+    def _is_firm(self, names: Sequence[str]) -> bool:
+        """Whether nothing touches, sticks or slides, and these constraints do not either."""
+        modes, limited = self.modes, {limit.name for limit in self._named.limits}
+        loose = limited.union(self._named.one_sided)
+        if not loose:
+            return True
+        acting = any(modes.active[name] for name in limited - self._named.one_sided.keys())
+        if acting or loose.intersection(names):
+            return False
+        now, nq = self._present, self._nq
+        said = self._named.rows(now.t, now.x[:nq], now.x[nq:-1], modes.anchors)
+        return all(
+            said[row, -1] > TOUCHING
+            for name, row in self._named.one_sided.items()
+            if modes.active[name]
+        )
+
     def _change_firm(self, switched: Sequence[tuple[str, bool]]) -> None:
         """Where nothing slides or comes apart: what is switched on is imposed, which is all."""
         now, modes = self._present, self.modes
-        before, imposed = dict(modes.active), False
+        before = {name: modes.active[name] for name, _ in switched}
+        imposed = False
         for name, on in switched:
             if on and not modes.active[name]:
                 self._begin(name)
@@ -196,14 +219,19 @@ class Excursions:
             modes.active[name] = on
         self._bounces()
         modes.write()
-        impulses, speeds = now.impose() if imposed else np.zeros((2, len(modes.holds)))
+        impulses = speeds = None
+        if imposed:
+            impulses, speeds = now.impose()
         now.forget()
-        changed = {name for name, on in switched if before[name] != on}
-        for name in self._named.names if changed else ():
-            if name in changed:
-                own, kind = modes.slice_of(name), "on" if modes.active[name] else "off"
-                lost = 0.0 - 0.5 * float(impulses[own] @ speeds[own])
-                self.events.append(Event(now.t, kind, name, impulses[own].copy(), lost))
+        for name in self._named.names:
+            if before.get(name, modes.active[name]) == modes.active[name]:
+                continue
+            own, kind = modes.slice_of(name), "on" if modes.active[name] else "off"
+            if impulses is None or speeds is None:
+                self.events.append(Event(now.t, kind, name, np.zeros(own.stop - own.start)))
+                continue
+            lost = 0.0 - 0.5 * float(impulses[own] @ speeds[own])
+            self.events.append(Event(now.t, kind, name, impulses[own].copy(), lost))
 
     def _bounces(self) -> bool:
         """Whether bounces go on: not after many events in one step."""
@@ -251,14 +279,25 @@ class Excursions:
     # ------------------------------------------------------------------------------- the forces
     def _settle(self) -> None:
         """Modes that agree with forces and accelerations."""
-        for _ in range(8):
+        for _ in range(ROUNDS):
             self._let_go()
             self._look()
             self._decide()
             self._look()
             if not (self._present.g < 0.0).any():
                 return
+        self._say_undecided(self._present.g)
         self.modes.slack += np.where(self._present.g < 0.0, -2.0 * self._present.g, 0.0)
+
+    def _say_undecided(self, g: Array) -> None:
+        """Modes that were found do not agree with what follows from them, by more than rounding."""
+        owners = [*self._named.owners, *(limit.name for limit in self._named.limits)]
+        none = DISAGREES * (1.0 + float(np.abs(self._present.forces).max(initial=0.0)))
+        for name in dict.fromkeys(owners[k] for k in np.flatnonzero(g < -none)):
+            rows = self.modes.slice_of(name)
+            self.events.append(
+                Event(self._present.t, "undecided", name, np.zeros(rows.stop - rows.start))
+            )
 
     def _let_go(self) -> None:
         """Nothing limited or one-sided acts while forces are looked for."""

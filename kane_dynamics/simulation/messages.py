@@ -46,7 +46,7 @@ def message(problem: Problem, outcome: Outcome) -> str:
         return f"changes of constraints follow each other without end at t = {t:.9g} s"
     if outcome.status == Status.CANCELLED:
         return f"cancelled at t = {t:g} s of {request.duration:g} s"
-    return _note(problem)
+    return "; ".join(filter(None, (_note(problem), _undecided(outcome))))
 
 
 def error_at_start(problem: Problem, outcome: Outcome) -> KaneDynamicsError:
@@ -117,4 +117,16 @@ def _note(problem: Problem) -> str:
     return (
         f"the torque history ends at t = {end:g} s; its last torques act from then to "
         f"{request.duration:g} s"
+    )
+
+
+def _undecided(outcome: Outcome) -> str:
+    """Where contacts stand as no forces agree with."""
+    found = [event for event in outcome.events if event.kind == "undecided"]
+    if not found:
+        return ""
+    return (
+        "no way of touching, sticking and sliding that agrees with forces was found for "
+        f"constraint {found[0].constraint!r} at t = {found[0].t:.6g} s ({len(found)} such events); "
+        "a shorter step may help"
     )

@@ -212,6 +212,11 @@ class Modes:
         self.slack = np.zeros(count + limits)
         self.marks = np.zeros(count + limits, np.int8)
         self.anchors = np.zeros(named.constraints.anchors)
+        self._two_sided = [
+            (name, own)
+            for name, own in named.constraints.row_slices.items()
+            if name not in named.one_sided
+        ]
         self.state = "" if named.machine is None else named.machine.start
 
     def slice_of(self, name: str) -> slice:
@@ -219,19 +224,24 @@ class Modes:
 
     def write(self) -> None:
         """Let rows hold that follow from which constraints there are, touch, stick and slide."""
-        named = self.named
+        count = len(self.holds)
         self.holds[:] = 0
-        self.watched[:] = UNWATCHED
-        for name, active in self.active.items():
-            own = self.slice_of(name)
-            one_sided = named.one_sided.get(name)
-            if not active:
-                continue
-            if one_sided is None:
+        for name, own in self._two_sided:
+            if self.active[name]:
                 self.holds[own] = 1
-            elif self.bearing[name]:
+        if len(self.named.limits) or self.named.one_sided:
+            self._write_loose()
+        else:
+            self.marks[:count] = self.holds
+
+    def _write_loose(self) -> None:
+        """The same of those that only push, or only up to a limit."""
+        named = self.named
+        self.watched[:] = UNWATCHED
+        for name, one_sided in named.one_sided.items():
+            if self.active[name] and self.bearing[name]:
                 self.holds[one_sided], self.watched[one_sided] = 1, PUSHES
-            else:
+            elif self.active[name]:
                 self.watched[one_sided] = OPEN
         for k, limit in enumerate(named.limits):
             acts = self.acts(k)
