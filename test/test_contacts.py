@@ -121,14 +121,18 @@ def test_a_lock_is_switched_at_a_time_and_takes_the_energy_it_stops() -> None:
     np.testing.assert_allclose(motion.u[-1], [-G * 0.1], rtol=1e-10)
 
 
-def test_a_switch_takes_the_same_impulse_with_and_without_a_compiler() -> None:
+@pytest.mark.parametrize("floors", [0, 1])
+def test_a_switch_takes_the_same_impulse_with_and_without_a_compiler(floors: int) -> None:
+    """Also beside a contact that is open throughout."""
+    below = [kd.Contact("floor", "B", offset=-9.0, friction=0.5)] * floors
     gears = kd.Coupling("gears", {"joint1": 1.0, "joint2": -2.0}, active=False)
     brakes = [kd.Lock(name, "joint2", active=False) for name in ("brake", "second_brake")]
     switches = [kd.Switch("gears", at=0.03), kd.Switch("gears", on=False, at=0.06)]
     switches += [kd.Switch(brake.name, at=0.0805) for brake in brakes]  # redundant: each half
     motions = []
     for backend in ("auto", "numpy"):
-        arm = kd.load(ARM, constraints=[gears, *brakes], backend=backend)  # type: ignore[arg-type]
+        given = [gears, *brakes, *below]
+        arm = kd.load(ARM, constraints=given, backend=backend)  # type: ignore[arg-type]
         motions.append(arm.simulate(0.1, [0.3, 0.5], [1.0, 2.0], step=1e-3, switches=switches))
     compiled, interpreted = motions
     assert [each.kind for each in compiled.events] == ["on", "off", "on", "on"]
