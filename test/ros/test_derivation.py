@@ -204,6 +204,20 @@ def test_a_process_that_is_killed_while_it_compiles_leaves_no_files(
     assert not list(endless.places.iterdir())
 
 
+def test_who_waits_long_for_a_model_is_told_that_it_is_being_derived(
+    elsewhere: DerivationProcess,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr("kane_dynamics.ros.robot.derivation.LONG", 0.05)
+    elsewhere.model(*asked(tmp_path))
+    assert caplog.messages[0] == (
+        "still deriving and compiling the equations of 2 joints, which can move, after 0 s"
+    )
+    assert len(caplog.messages) < 12  # each time after twice the time
+
+
 def test_a_model_that_takes_too_long_is_given_up_with_a_sentence_and_the_next_is_derived(
     elsewhere: DerivationProcess, tmp_path: Path
 ) -> None:

@@ -30,6 +30,9 @@ NICENESS = 10
 
 ATTEMPTS = 2
 
+LONG = 5.0
+"""s after which the log says that a model is not there yet; again after twice the time."""
+
 DIED = "the process that derives the equations died"
 
 TOO_LONG = (
@@ -37,6 +40,8 @@ TOO_LONG = (
     "derivation_timeout, {:g} s: name those that have to move in the parameter joints, and the "
     "others are locked; or raise derivation_timeout, and send the description again"
 )
+
+STILL = "still deriving and compiling the equations of {}, which can move, after {:.0f} s"
 
 _MOVING = re.compile(r"""<joint\b[^>]*\stype\s*=\s*["'](?!fixed)""")
 
@@ -103,10 +108,12 @@ class DerivationProcess(PythonProcess):
                 raise Overtaken
             try:
                 connection.send((arguments, given()))
-                return _answer(connection, end)
+                return _answer(connection, end, description)
             except TimeoutError:
                 self.close()
-                return KaneDynamicsError(_too_long(description, settings.derivation_timeout))
+                return KaneDynamicsError(
+                    TOO_LONG.format(_moving(description), settings.derivation_timeout)
+                )
             except (EOFError, OSError):
                 self.close()
             if self._overtaken:
@@ -114,9 +121,18 @@ class DerivationProcess(PythonProcess):
         return KaneDynamicsError(DIED)
 
 
-def _answer(connection: Connection[Any, Any], end: float) -> Model | Exception:
+def _answer(connection: Connection[Any, Any], end: float, description: str) -> Model | Exception:
     """What the process says at last; TimeoutError if that is after the end, on the steady clock."""
-    while connection.poll(max(end - time.monotonic(), 0.0)):
+    began = time.monotonic()
+    due = began + LONG
+    while True:
+        if not connection.poll(max(min(due, end) - time.monotonic(), 0.0)):
+            if due >= end:
+                raise TimeoutError
+            taken = due - began
+            _logger.warning(STILL.format(_moving(description), taken))
+            due += taken
+            continue
         said: Record | tuple[Model | Exception, frozenset[str]] = connection.recv()
         first, second = said
         if isinstance(first, int):
@@ -124,12 +140,11 @@ def _answer(connection: Connection[Any, Any], end: float) -> Model | Exception:
         else:
             suppose_given(second)
             return first
-    raise TimeoutError
 
 
-def _too_long(description: str, seconds: float) -> str:
+def _moving(description: str) -> str:
     count = len(_MOVING.findall(description))
-    return TOO_LONG.format("1 joint" if count == 1 else f"{count} joints", seconds)
+    return "1 joint" if count == 1 else f"{count} joints"
 
 
 class _Sender(logging.Handler):
