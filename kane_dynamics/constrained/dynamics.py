@@ -149,6 +149,14 @@ class ConstrainedDynamics(Dynamics):
             other.set_active(name, holds, q)
         return other
 
+    def begun_at(self, q: ArrayLike) -> ConstrainedDynamics:
+        """The same robot, where what keeps what it finds has begun at q, if not elsewhere."""
+        other, own = self.switched({}), self._constraints
+        anchors, slices = own.anchors(q), own.definitions.anchor_slices
+        kept = {name: anchors[slices[name]] for name in self.active}
+        other._constraints.begun = {name: each for name, each in kept.items() if len(each)}
+        return other
+
     def constraint_rows(self, q: ArrayLike, u: ArrayLike) -> Rows:
         """What the constraints that hold say about states: A u = 0, A u̇ + bias = 0, no errors."""
         return self._constraints.rows(q, u)
@@ -365,7 +373,7 @@ class ConstrainedDynamics(Dynamics):
         active = self._constraints.active
         locks = [e for e in self._definitions if isinstance(e, Lock) and active[e.name]]
         for lock in locks:
-            if self._named_motors and lock.joint in self._actuated:
+            if not lock.stops and self._named_motors and lock.joint in self._actuated:
                 raise ArgumentError(
                     f"actuated: constraint {lock.name!r} leaves joint {lock.joint!r} no motion"
                 )

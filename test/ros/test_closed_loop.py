@@ -24,7 +24,8 @@ from drive import Driven, drive
 from hardware.process import Hardware
 from hardware.robots import PANDA, RAIL, TIMES, UR5, Specimen
 from hardware.settings import COMMANDS, TRAJECTORIES
-from robot_graph import LATCHED, Graph, trajectory
+from linkages import FIVE_BAR
+from robot_graph import LATCHED, Graph, later, trajectory
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
@@ -118,6 +119,44 @@ def test_other_laws_follow_too(attempt, robot: Specimen, control: str) -> None:
     driven = attempt(close(figure(5e-3), figure(1e-3)), robot, {"control": control})
     assert driven.error.max() <= figure(5e-3)
     assert driven.off.max() <= figure(1e-3)
+
+
+def test_a_loop_is_held_and_led_by_its_motors(graph: Graph, tmp_path: Path) -> None:
+    """The five-bar linkage in a vertical plane; MuJoCo closes it, and has motors at two joints."""
+    file, motors, down = tmp_path / "five_bar.yaml", ["m1", "m2"], (0.0, -9.81, 0.0)
+    file.write_text(
+        "tip: {kind: loop, link1: fore1, link2: fore2, at1: [0.5, 0, 0], at2: [0.5, 0, 0]}"
+    )
+    robot = kd.load(FIVE_BAR, constraints=file, actuated=motors)
+    start = robot.assemble([2.0, -1.0, 1.0, 1.0])
+    points = start[[0, 2]] + np.array(
+        [[0.0, 0.0], [0.3, -0.2], [0.2, 0.3], [-0.3, 0.1], [0.1, 0.1]]
+    )
+    pins = [[("fore1", (0.5, 0.0, 0.0)), ("fore2", (0.5, 0.0, 0.0))]]
+    remapped = ["-r", f"~/effort_commands:={COMMANDS}"]
+    given = {"constraints": str(file), "actuated": motors, "gravity": list(down)}
+    graph.start(FIVE_BAR, remapped, ready=False, **given)
+    ties = {"motors": motors, "pins": pins, "gravity": down, "initial": start.tolist()}
+    place = tmp_path / "hardware"
+    with Hardware(place, FIVE_BAR, list(robot.joint_names), **ties) as hardware:
+        graph.wait_until_serving()
+        commands = graph.client.speak(JointTrajectory, "/joint_trajectory")
+        hardware.connected()
+        graph.client.until(lambda: graph.client.enable().success, "effort commands")
+        graph.client.spin_for(0.5)
+        enabled = hardware.record()
+        assert enabled.malformed == 0
+        assert np.abs(enabled.position - start).max() <= figure(2e-3)
+        stamp = later(graph.client, 0.3)
+        begin = stamp.sec * 10**9 + stamp.nanosec
+        commands.publish(trajectory(motors, TIMES, points, stamp=stamp))
+        graph.client.spin_for(0.3 + TIMES[-1] + 1.0)
+        record = hardware.record()
+    way = record.between(begin, begin + 1e9 * TIMES[-1])
+    wanted = trajectory_through(TIMES, points).sample(1e-9 * (way.time - begin)).positions
+    assert np.abs(way.position[:, [0, 2]] - wanted).max() <= figure(2e-3)
+    assert np.abs(record.position[-1, [0, 2]] - points[-1]).max() <= figure(1e-3)
+    assert not record.effort[:, [1, 3]].any()
 
 
 # ------------------------------------------------------------------------------ floating

@@ -53,7 +53,7 @@ class Rig:
 
     def __init__(
         self,
-        urdf: Path,
+        urdf: Path | str,
         joints: Sequence[str],
         initial: Sequence[float],
         every: int | Sequence[int] = 2,
@@ -62,15 +62,17 @@ class Rig:
         **settings: Any,
     ) -> None:
         given = Settings(joints=tuple(joints), **settings)
-        self.model, self.now = load_model(urdf.read_text(), given), 1000 * SECOND
+        text = urdf.read_text() if isinstance(urdf, Path) else urdf
+        self.model, self.now = load_model(text, given).commanded, 1000 * SECOND
         self.wish = Wish(motion, self.now + SECOND // 2) if motion else None
         self.commander = Commander(self.model, given, self._due)
         self.arm = Mechanism(
             Hardware(
-                urdf=urdf.read_text(),
+                urdf=text,
                 joints=list(joints),
                 initial=list(initial),
                 braked=False,
+                gravity=given.gravity,
                 **(hardware or {}),
             )
         )
@@ -79,12 +81,15 @@ class Rig:
         self._q, self._v = self.arm.position.copy(), self.arm.velocity.copy()
         self._times = np.full(len(joints), self.now)
         self.commander.enable(self._seen(), self.now)
-        self.arm.command(self.model.gravity(self._q))
+        self._command(self.model.gravity(self._q))
         self.fastest = np.zeros(len(joints))
 
     def _due(self, now: int) -> Wish | None:
         wish = self.wish
         return wish if wish is not None and wish.begin <= now <= wish.end else None
+
+    def _command(self, efforts: Any) -> None:
+        self.arm.command(efforts[self.model.actuated])
 
     def _seen(self) -> Seen:
         return Seen(self._q.copy(), self._v.copy(), self._times.copy())
@@ -103,7 +108,7 @@ class Rig:
             self.arm.tick()
             self.fastest = np.maximum(self.fastest, np.abs(self.arm.velocity))
             if command is not None:
-                self.arm.command(command)
+                self._command(command)
             self.now, self._tick = self.now + MS, self._tick + 1
 
     def lose_states(self) -> None:

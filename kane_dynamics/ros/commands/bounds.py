@@ -114,9 +114,7 @@ class Bounds:
     def _stopping(self, positions: Array, velocities: Array) -> Array:
         """Distances within which the joints can be stopped."""
         model = self._model
-        spare = _EFFORT_TO_BRAKE * (model.effort_limits - np.abs(model.gravity(positions)))
-        inertia = np.diagonal(model.mass_matrix(positions))
-        able = np.maximum(spare, 0.05 * model.effort_limits) / inertia
+        able = model.decelerations(positions, velocities, _EFFORT_TO_BRAKE)
         return velocities**2 / (2.0 * np.maximum(able, 1e-9))
 
 

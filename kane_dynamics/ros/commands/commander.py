@@ -111,10 +111,7 @@ class Commander:
 
         Raises ArgumentError if the state is too old or cannot be true, or the base is not fixed.
         """
-        if self.model.floating:
-            raise ArgumentError(
-                "effort commands need a fixed base: joint states do not say where a floating one is"
-            )
+        self.model.check_driven(seen.positions)
         sentence = self._trust.too_old(seen.times, now, self._settings.state_timeout)
         sentence = sentence or self._trust.absurd(seen)
         if not sentence and self.blind:

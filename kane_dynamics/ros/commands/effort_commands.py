@@ -42,11 +42,6 @@ REPLACED = "the robot description was replaced"
 NOT_ENABLED = (
     "effort commands are not enabled, so nothing moves: call ~/enable_effort_commands first"
 )
-CONSTRAINED = (
-    "the robot has constraints that hold, or joints without motors, and feedback is for robots all "
-    "of whose joints are free: send efforts of ~/torque_trajectory to a controller"
-)
-
 PER_JOINT = ("kp", "kd", "ki", "float_damping", "effort_rate")
 """Parameters with a number for each joint."""
 
@@ -76,8 +71,8 @@ class EffortCommands:
     # -------------------------------------------------------------------------------- other models
     def use(self, model: Model) -> None:
         """Serve another model; a robot that is commanded is braked, for it may be another."""
-        before = self.commander
-        self._order = np.arange(len(model.joint_names))
+        before, model = self.commander, model.commanded
+        self._order = np.flatnonzero(model.actuated)
         if before is not None and before.enabled and same_joints(before.model, model):
             self.commander = before.successor(model, REPLACED, self._clock.now())
             self._order = self._places(model)
@@ -197,8 +192,6 @@ class EffortCommands:
         commander, states = self.commander, self._states
         if commander is None:
             raise ArgumentError(NO_MODEL)
-        if commander.model.active or not commander.model.actuated.all():
-            raise ArgumentError(CONSTRAINED)
         states.check_complete()
         order, now = self._places(commander.model), self._clock.now()
         if not commander.enabled:
@@ -231,7 +224,8 @@ class EffortCommands:
 
     def _places(self, model: Model) -> NDArray[np.intp]:
         """Where the joints of commands are in the robot."""
-        names = self._parameters.values.command_joints or model.joint_names
+        motors = tuple(np.array(model.joint_names)[model.actuated])
+        names = self._parameters.values.command_joints or motors
         try:
             return model.places(names)
         except ArgumentError as error:

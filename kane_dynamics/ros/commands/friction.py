@@ -67,8 +67,9 @@ class Friction:
             return
         drive, speed, share = self._sums / length
         inertial = self._model.mass_matrix(positions) @ (velocities - before) / length
-        known = self._model.friction
-        self._fit(speed, share, drive - inertial - known[0] * speed - known[1] * share, length)
+        damping, dry = self._model.friction
+        known = self._model.borne(positions, damping * speed + dry * share)
+        self._fit(speed, share, drive - inertial - known, length)
         self._since, self._sums = (now, velocities), np.zeros_like(self._sums)
 
     def _fit(self, speed: Array, share: Array, lost: Array, length: float) -> None:

@@ -181,7 +181,7 @@ class ControlLaw:
     def pd(self, wanted: Sample, positions: Array, velocities: Array, gains: Gains) -> Array:
         """Torques of the model, and gains times errors."""
         e, edot = self._model.off(wanted.positions, positions), wanted.velocities - velocities
-        feedback = gains.kp * e + gains.kd * edot
+        feedback = np.where(self._model.actuated, gains.kp * e + gains.kd * edot, 0.0)
         if gains.accelerate:
             stiffness, damping, _ = gains.more
             pushed = self.driven(positions, feedback) - self._model.gravity(positions)
@@ -209,7 +209,7 @@ class ControlLaw:
         if self._any_dry:
             shares = np.clip(wanted.velocities / _DRY_FROM, -1.0, 1.0)
             torques = torques + dry * shares
-        return torques
+        return self._model.borne(wanted.positions, torques)
 
     # ---------------------------------------------------------------------------------- integral
     def integrate(
@@ -231,7 +231,7 @@ class ControlLaw:
         if not gains.ki.any():
             return
         e = self._model.off(wanted.positions, positions)
-        growth = gains.ki * e
+        growth = np.where(self._model.actuated, gains.ki * e, 0.0)
         if gains.accelerate:
             at_rest = self._model.gravity(positions)
             growth = self.driven(positions, growth) - at_rest + gains.more[2] * e

@@ -73,6 +73,7 @@ class Reckoning:
         matrix = model.mass_matrix(halfway)
         bias = model.rigid_efforts(halfway, u, np.zeros_like(u))
         after = self._rubbed(u, matrix, matrix @ u + seconds * (torques - bias), seconds)
+        after = model.following(halfway, after)
         return np.array([q + 0.5 * seconds * (u + after), after])
 
     def _rubbed(self, u: Array, matrix: Array, momentum: Array, seconds: float) -> Array:

@@ -19,7 +19,7 @@ from kane_dynamics.constrained.active import Rows
 from kane_dynamics.constrained.dynamics import ConstrainedDynamics
 from kane_dynamics.dynamics import Dynamics
 from kane_dynamics.errors import ArgumentError
-from kane_dynamics.robot.constraints import Contact
+from kane_dynamics.robot.constraints import only_pushes
 from kane_dynamics.ros.robot.model import Model, remade
 from kane_dynamics.simulation.trajectory import Sample
 
@@ -74,6 +74,12 @@ class ConstrainedModel(Model):
     def free_mass_matrix(self, q: Array) -> Array:
         return Dynamics.mass_matrix(self.dynamics, q)
 
+    @cached_property
+    def commanded(self) -> Model:
+        from kane_dynamics.ros.robot.driven import DrivenModel  # which is made of this class
+
+        return remade(self.operations, DrivenModel, self.dynamics, self.outside, self.tolerance)
+
     def rows(self, q: Array, u: Array) -> Rows:
         return self.dynamics.constraint_rows(q, u)
 
@@ -110,8 +116,9 @@ class ConstrainedModel(Model):
         Raises ArgumentError if a state violates a constraint; it names the constraint, and the
         time if there are any.
         """
-        positions, velocities = self.moving(part.positions, part.velocities, joints, held, times)
-        rows = self._rows(positions, velocities)
+        begun = self._begun_at(held)
+        positions, velocities = begun._moving(part.positions, part.velocities, joints, held, times)
+        rows = begun._rows(positions, velocities)
         A = rows.A[..., -len(held) :]
         accelerations = _nearest(A, self._others(joints), joints, part.accelerations, rows.bias)
         left = (A @ accelerations[..., None])[..., 0] + rows.bias
@@ -128,6 +135,20 @@ class ConstrainedModel(Model):
         times: Array | None = None,
     ) -> tuple[Array, Array]:
         """Positions and velocities as in `completed`."""
+        return self._begun_at(held)._moving(positions, velocities, joints, held, times)
+
+    def _begun_at(self, held: Array) -> ConstrainedModel:
+        """The robot where what keeps what it finds has begun at positions, if not elsewhere."""
+        return self._with(self.dynamics.begun_at(self.coordinates(held)))
+
+    def _moving(
+        self,
+        positions: Array,
+        velocities: Array,
+        joints: NDArray[np.intp],
+        held: Array,
+        times: Array | None,
+    ) -> tuple[Array, Array]:
         where = self._closed(self._following(positions, joints, held), times)
         rows = self._rows(where, np.zeros_like(where))
         A = rows.A[..., -len(held) :]
@@ -220,13 +241,13 @@ class ConstrainedModel(Model):
 
     @cached_property
     def _lasting(self) -> ConstrainedDynamics:
-        """The robot without contacts, which a motion may open."""
+        """The robot without contacts and stops, which a motion may leave."""
         contacts = self._contacts & set(self.active)
         return self.dynamics.switched(dict.fromkeys(contacts, False)) if contacts else self.dynamics
 
     @cached_property
     def _contacts(self) -> set[str]:
-        return {each.name for each in self.dynamics.constraints if isinstance(each, Contact)}
+        return {each.name for each in self.dynamics.constraints if only_pushes(each)}
 
     def _rows(self, positions: Array, velocities: Array) -> Rows:
         return self._lasting.constraint_rows(self.coordinates(positions), self.speeds(velocities))

@@ -181,6 +181,40 @@ class Model:
         """Mass matrix of all speeds, those of a floating base too, without constraints."""
         return self.dynamics.mass_matrix(q)
 
+    def decelerations(self, positions: Array, velocities: Array, share: float) -> Array:
+        """Decelerations (n,) that joints have the effort for.
+
+        Parameters
+        ----------
+        share : float
+            Of the efforts that gravity leaves.
+        """
+        return self._spare(positions, share) / np.diagonal(self.mass_matrix(positions))
+
+    def _spare(self, positions: Array, share: float) -> Array:
+        limits = self.effort_limits
+        return np.maximum(share * (limits - np.abs(self.gravity(positions))), 0.05 * limits)
+
+    @property
+    def commanded(self) -> Model:
+        """The model with which effort commands are computed."""
+        return self
+
+    def check_driven(self, positions: Array) -> None:
+        """Raise an ArgumentError if effort commands cannot move the robot as they want."""
+        if self.floating:
+            raise ArgumentError(
+                "effort commands need a fixed base: joint states do not say where a floating one is"
+            )
+
+    def borne(self, positions: Array, efforts: Array) -> Array:
+        """Efforts of motors that do the same as efforts at all joints."""
+        return efforts
+
+    def following(self, positions: Array, velocities: Array) -> Array:
+        """Velocities of all joints while motors have theirs."""
+        return velocities
+
     def switched(self, active: Mapping[str, bool], positions: Array) -> Model:
         """The model with other constraints that hold, which begin at positions (n,).
 

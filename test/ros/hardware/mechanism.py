@@ -48,7 +48,9 @@ class Mechanism:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self.joints = list(settings.joints)
-        self._limits = effort_limits(settings.urdf, self.joints)
+        motors = settings.motors or self.joints
+        self._limits = effort_limits(settings.urdf, motors)
+        self._driven = np.array([self.joints.index(name) for name in motors])
         self.braked = settings.braked
         self._pushes: list[Push] = []
         self.carry(settings.payload)
@@ -73,8 +75,9 @@ class Mechanism:
 
     def command(self, efforts: Array) -> None:
         """Efforts that the motors exert from now on, as far as their limits allow."""
-        self.effort = np.minimum(np.maximum(efforts, -self._limits), self._limits)
-        self._ctrl[:] = self.effort
+        self._ctrl[:] = np.minimum(np.maximum(efforts, -self._limits), self._limits)
+        self.effort = np.zeros(len(self.joints))
+        self.effort[self._driven] = self._ctrl
 
     def push(
         self, link: str, force: Sequence[float], seconds: float, offset: Sequence[float]
@@ -130,13 +133,25 @@ def compiled(settings: Settings, payload: Payload) -> mujoco.MjModel:
         joint.frictionloss += _of_joint(settings.dry, joint.name)
         joint.solimp_friction = _HARD
         contacts |= joint.frictionloss > 0.0
-    for name in settings.joints:
+    for name in settings.motors or settings.joints:
         spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
     # without contacts this is exact to 1e-8 rad in seconds; with friction to some 1e-5
+    spec.option.gravity = settings.gravity
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_RK4
+    contacts |= bool(settings.pins or settings.gears)
     spec.option.timestep = TICK / (_SUBSTEPS_OF_CONTACTS if contacts else 1)
+    stiff = [2.0 * spec.option.timestep, 1.0]
     for joint in spec.joints:
-        joint.solref_friction = [2.0 * spec.option.timestep, 1.0]
+        joint.solref_friction = stiff
+    for k, pinned in enumerate(settings.pins):
+        tie = spec.add_equality(type=mujoco.mjtEq.mjEQ_CONNECT, solref=stiff, solimp=_HARD)
+        tie.objtype, tie.name1, tie.name2 = mujoco.mjtObj.mjOBJ_SITE, f"pin{k}:0", f"pin{k}:1"
+        for side, (link, at) in enumerate(pinned):
+            spec.body(link).add_site(name=f"pin{k}:{side}", pos=at)
+    for first, second, ratio in settings.gears:
+        tie = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, solref=stiff, solimp=_HARD)
+        # the second's position is a polynomial of the first's
+        tie.name1, tie.name2, tie.data[:2] = second, first, (0.0, ratio)
     if payload.mass > 0.0:
         link = spec.body(payload.link)
         if link is None:

@@ -42,7 +42,8 @@ class Robot:
         if settings.controller == "trajectory":
             self._controller = TrajectoryController(node, settings)
         else:
-            self._controller = ForwardCommands(node, len(settings.joints), self.recorder)
+            motors = settings.motors or settings.joints
+            self._controller = ForwardCommands(node, len(motors), self.recorder)
         self._brakes_wait = self.mechanism.braked
         self._every = round(1.0 / (TICK * settings.rate))
         self._orders: deque[Callable[[], None]] = deque()

@@ -31,6 +31,14 @@ class Settings:
         As text.
     joints : sequence of str
         Joints that move, in the order of states and commands. The others are locked at zero.
+    motors : sequence of str
+        Those of them that have motors, in the order of commands; empty for all.
+    pins : sequence of ((str, (x, y, z)), (str, (x, y, z)))
+        Two links, and the point of each in its frame at which they are pinned together.
+    gears : sequence of (str, str, float)
+        A joint, and another that moves so many times as much.
+    gravity : (x, y, z)
+        m/s².
     initial : sequence of float
         Where the joints are at the beginning; empty for zero.
     viscous, dry : float or mapping
@@ -56,6 +64,10 @@ class Settings:
 
     urdf: str
     joints: Sequence[str]
+    motors: Sequence[str] = ()
+    pins: Sequence[Sequence[tuple[str, Sequence[float]]]] = ()
+    gears: Sequence[tuple[str, str, float]] = ()
+    gravity: Sequence[float] = (0.0, 0.0, -9.81)
     initial: Sequence[float] = ()
     viscous: float | Mapping[str, float] = 0.0
     dry: float | Mapping[str, float] = 0.0
