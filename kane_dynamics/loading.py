@@ -107,7 +107,7 @@ def _constrained(
 ) -> Dynamics:
     # Imported here: what has no constraints does without.
     from kane_dynamics.constrained.dynamics import ConstrainedDynamics
-    from kane_dynamics.robot.constraint_file import read_constraints
+    from kane_dynamics.robot.constraint_file import blamed_on_file, read_constraints
     from kane_dynamics.robot.constraints import constraints_from
 
     named = isinstance(constraints, (str, os.PathLike))
@@ -115,7 +115,12 @@ def _constrained(
     if isinstance(actuated, (str, bytes)) or not isinstance(actuated, (Iterable, NoneType)):
         raise ArgumentError(f"actuated is {actuated!r}, expected a list of joint names")
     motors = None if actuated is None else tuple(actuated)
-    return ConstrainedDynamics(*made_of, found, motors)
+    try:
+        return ConstrainedDynamics(*made_of, found, motors)
+    except ArgumentError as error:
+        if not named or not str(error).startswith("constraint "):
+            raise
+        raise blamed_on_file(constraints, error) from error  # type: ignore[arg-type]
 
 
 def check(source: Source) -> tuple[Finding, ...]:

@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+from linkages import FOUR_BAR
 
 import kane_dynamics as kd
 from kane_dynamics.robot.constraint_file import read_constraints
@@ -37,6 +38,19 @@ def test_frames_and_directions_are_kept_in_one_form() -> None:
         (lambda: kd.Coupling("c", {"a": float("nan")}), "factor of 'a' is nan, expected a finite"),
         (lambda: kd.Weld("w", "a", "b", at1=(0, 0, 0)), "at1 and at2 are given together"),
         (lambda: kd.Lock("k", ""), "joint is '', expected a name"),
+        (lambda: kd.Lock("k", "a", most="2 rad"), "most is '2 rad', expected a finite number"),  # type: ignore
+        (lambda: kd.Lock("k", "a", least=0.0, most=1.0), "a stop has either least or most"),
+        (lambda: kd.Lock("k", "a", restitution=0.5), "restitution is for stops"),
+        (lambda: kd.Lock("k", "a", most=1.0, restitution=2.0), "expected a number from 0 to 1"),
+        (lambda: kd.Lock("k", "a", of="foot"), "of is given without a limit"),
+        (lambda: kd.Lock("k", "a", limit=1.0, of=3), "of is 3, expected the name of another"),  # type: ignore
+        (
+            lambda: pressed_by("fot"),
+            "of: there is no other constraint 'fot': expected one of 'foot'",
+        ),
+        (lambda: pressed_by("loop"), "of is 'loop', expected a contact, a wheel, or a lock"),
+        (lambda: pressed_by("brake"), "of is 'brake', expected a contact"),
+        (lambda: pressed_by("k"), "there is no other constraint 'k'"),
         (lambda: constraints_from("x"), "constraints is 'x', expected a path or a list"),
         (lambda: constraints_from([1]), "constraints: 1 is no constraint"),
         (lambda: constraints_from([kd.Lock("k", "a")] * 2), "'k' is there twice"),
@@ -79,6 +93,11 @@ def test_a_file_says_the_same_as_python(tmp_path: Path) -> None:
     assert read_constraints(path) == ()
 
 
+def pressed_by(of: str) -> None:
+    others = [kd.Contact("foot", "a"), kd.Loop("loop", "a", "b"), kd.Lock("brake", "b", limit=1.0)]
+    constraints_from([*others, kd.Lock("k", "a", limit=1.0, of=of)])
+
+
 @pytest.mark.parametrize(
     ("text", "line", "sentence"),
     [
@@ -88,6 +107,7 @@ def test_a_file_says_the_same_as_python(tmp_path: Path) -> None:
         (CART.replace("kind: rolling", "kind: roll"), 2, "kind is 'roll', expected one of loop"),
         (CART.replace("  kind: rolling\n", ""), 2, "has no kind"),
         (CART.replace("gear", "left"), 6, "'left' is there twice"),
+        (CART + "  limit: 0.5\n  of: righ\n", 11, "of: there is no other constraint 'righ'"),
         (CART.replace("false", "maybe"), 9, "active is 'maybe', expected True or False"),
         (CART.replace("[0, 0, 1]", "[0, 0, 1"), 5, "no YAML"),
         ("- a\n", 1, "expected constraints by name, got a sequence"),
@@ -100,6 +120,29 @@ def test_a_mistake_in_a_file_is_named_with_its_line(tmp_path, text, line, senten
     with pytest.raises(kd.ModelError) as caught:
         read_constraints(path)
     assert str(caught.value).startswith(f"{path}:{line}: ")
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "sentence"),
+    [
+        ("k: {kind: lock, joint: a}\n\nj:\n  kind: lock\n  joint: elbo\n", 3, "'elbo': expected"),
+        (
+            "l: {kind: loop, link1: crnk, link2: world}",
+            1,
+            "constraint 'l': there is no link 'crnk'",
+        ),
+        ("l: {kind: loop, link1: crank, link2: crank}", 1, "do not move relative to each other"),
+    ],
+)
+def test_names_that_the_robot_does_not_have_are_named_with_their_line(
+    tmp_path: Path, text: str, line: int, sentence: str
+) -> None:
+    path = tmp_path / "names.yaml"
+    path.write_text(text)
+    with pytest.raises(kd.ModelError) as caught:
+        kd.load(FOUR_BAR, constraints=path)
+    assert str(caught.value).startswith(f"{path}:{line}: constraint ")
     assert sentence in str(caught.value)
 
 

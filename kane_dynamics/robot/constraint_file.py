@@ -15,12 +15,16 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Callable
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import Any, TypeVar
 
 from kane_dynamics.errors import ArgumentError, ModelError
 from kane_dynamics.names import unknown_name
-from kane_dynamics.robot.constraints import KINDS, Constraint
+from kane_dynamics.robot.constraints import KINDS, Constraint, check_pressed
+
+Read = TypeVar("Read")
 
 
 def read_constraints(path: str | os.PathLike[str]) -> tuple[Constraint, ...]:
@@ -31,6 +35,18 @@ def read_constraints(path: str | os.PathLike[str]) -> tuple[Constraint, ...]:
     ModelError
         If the file cannot be read, or says something that is no constraint; with file and line.
     """
+    return _read(path, _Reader.constraints)
+
+
+def blamed_on_file(path: str | os.PathLike[str], error: ArgumentError) -> ModelError:
+    """The error about a constraint of a file, or what it is about, with file and line."""
+    lines = _read(path, _Reader.lines)
+    said = re.match(r"constraint '([^']*)'", str(error))
+    line = "" if said is None or said[1] not in lines else f":{lines[said[1]]}"
+    return ModelError(f"{os.fspath(path)}{line}: {error}")
+
+
+def _read(path: str | os.PathLike[str], what: Callable[[_Reader, Any], Read]) -> Read:
     import yaml  # only who gives a file needs it
 
     try:
@@ -42,7 +58,7 @@ def read_constraints(path: str | os.PathLike[str]) -> tuple[Constraint, ...]:
         raise _malformed(path, error) from error
     try:
         root = loader.get_single_node()
-        return _Reader(os.fspath(path), loader).constraints(root)
+        return what(_Reader(os.fspath(path), loader), root)
     except yaml.YAMLError as error:
         raise _malformed(path, error) from error
     except RecursionError:
@@ -68,7 +84,18 @@ class _Reader:
         if root is None:
             return ()
         entries = self._entries(root, "constraints by name")
-        return tuple(self._constraint(name, node) for name, (_, node) in entries.items())
+        found = {name: self._constraint(name, node) for name, (_, node) in entries.items()}
+        for name, (_, node) in entries.items():
+            try:
+                check_pressed(found[name], found)
+            except ArgumentError as error:
+                raise self._error(self._entries(node, "")["of"][1], str(error)) from error
+        return tuple(found.values())
+
+    def lines(self, root: Any) -> dict[str, int]:
+        """In which line each constraint begins."""
+        entries = self._entries(root, "constraints by name")
+        return {name: place.start_mark.line + 1 for name, (place, _) in entries.items()}
 
     def _constraint(self, name: str, node: Any) -> Constraint:
         entries = self._entries(node, f"the fields of constraint {name!r}")

@@ -6,19 +6,28 @@ frames in those of links; the link ``"world"`` is the ground, whose frame is tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from math import isfinite
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from kane_dynamics.errors import ArgumentError
-from kane_dynamics.robot.magnitude import LARGEST
-from kane_dynamics.robot.rotation import unit
+from kane_dynamics.names import unknown_name
+from kane_dynamics.robot.constraint_fields import (
+    Numbers,
+    check_fields,
+    check_limit,
+    check_share,
+    direction_of,
+    frame_of,
+    is_wrong,
+    number_of,
+    numbers_of,
+    pair_of,
+    put,
+)
 
 WORLD = "world"
 KEEPS = ("point", "axis", "pose")
-
-Numbers = tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -52,11 +61,11 @@ class Loop:
     active: bool = True
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_fields(self)
         for which in ("at1", "at2"):
-            _set(self, which, _frame(self, which))
+            put(self, which, frame_of(self, which))
         if self.keeps not in KEEPS:
-            raise _wrong(self, "keeps", "one of 'point', 'axis', 'pose'")
+            raise is_wrong(self, "keeps", "one of 'point', 'axis', 'pose'")
 
 
 @dataclass(frozen=True)
@@ -83,14 +92,14 @@ class Weld:
     active: bool = True
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_fields(self)
         if (self.at1 is None) != (self.at2 is None):
             raise ArgumentError(
                 f"constraint {self.name!r}: at1 and at2 are given together, or neither is"
             )
         for which in ("at1", "at2"):
             if getattr(self, which) is not None:
-                _set(self, which, _frame(self, which))
+                put(self, which, frame_of(self, which))
 
 
 @dataclass(frozen=True)
@@ -118,6 +127,8 @@ class Rolling:
         Beyond this share of the normal force it slips; without it, never.
     limit : number or (static, kinetic), optional
         Beyond this force (N) it slips, however hard it is pressed on the plane.
+    of : str, optional
+        Another constraint with one force, or a normal one: the limit is a share of that force.
     active : bool
         Whether it holds from the start.
     """
@@ -133,21 +144,22 @@ class Rolling:
     friction: Any = None
     limit: Any = None
     active: bool = True
+    of: str | None = None
 
     def __post_init__(self) -> None:
-        _check(self)
-        _set(self, "friction", _pair(self, "friction"))
-        _set(self, "limit", _pair(self, "limit"))
+        check_fields(self)
+        put(self, "friction", pair_of(self, "friction"))
+        check_limit(self)
         if self.friction is not None and self.limit is not None:
             raise ArgumentError(
                 f"constraint {self.name!r}: friction and limit are given, expected one of them"
             )
         for which in ("axis", "normal"):
-            _set(self, which, _direction(self, which))
+            put(self, which, direction_of(self, which))
         for which in ("radius", "offset"):
-            _set(self, which, _number(self, which, getattr(self, which)))
+            put(self, which, number_of(self, which, getattr(self, which)))
         if self.radius <= 0.0:
-            raise _wrong(self, "radius", "a positive number")
+            raise is_wrong(self, "radius", "a positive number")
 
 
 @dataclass(frozen=True)
@@ -162,6 +174,8 @@ class Coupling:
     factors : dict from joint name to float
     limit : number or (static, kinetic), optional
         Force or torque at a joint of the largest factor, beyond which it slips, as a belt does.
+    of : str, optional
+        As in `Rolling`.
     active : bool
         Whether it holds from the start.
 
@@ -175,31 +189,32 @@ class Coupling:
     factors: Any
     limit: Any = None
     active: bool = True
+    of: str | None = None
 
     def __post_init__(self) -> None:
-        _check(self)
-        _set(self, "limit", _pair(self, "limit"))
+        check_fields(self)
+        check_limit(self)
         given = self.factors
         if isinstance(given, tuple):  # a copy
             given = dict(given)
         if not isinstance(given, Mapping) or not given:
-            raise _wrong(self, "factors", "a dict from joint names to numbers")
+            raise is_wrong(self, "factors", "a dict from joint names to numbers")
         pairs = []
         for joint, factor in given.items():
             if not isinstance(joint, str) or not joint:
                 raise ArgumentError(f"constraint {self.name!r}: {joint!r} is no name of a joint")
-            number = _number(self, f"factor of {joint!r}", factor)
+            number = number_of(self, f"factor of {joint!r}", factor)
             if number == 0.0:
                 raise ArgumentError(
                     f"constraint {self.name!r}: factor of {joint!r} is 0, expected another number"
                 )
             pairs.append((joint, number))
-        _set(self, "factors", tuple(pairs))
+        put(self, "factors", tuple(pairs))
 
 
 @dataclass(frozen=True)
 class Lock:
-    """A joint is held where it is when the lock begins.
+    """A joint is held where it is when the lock begins, or stopped somewhere.
 
     Parameters
     ----------
@@ -207,18 +222,48 @@ class Lock:
     joint : str
     limit : number or (static, kinetic), optional
         Torque (N m) or force (N) beyond which it slips, as a brake does.
+    of : str, optional
+        As in `Rolling`.
+    least, most : float, optional
+        Given one of them, it is a stop, which only pushes: the joint (rad or m) goes no farther.
+    restitution : float
+        Of a stop, as in `Contact`.
     active : bool
         Whether it holds from the start.
+
+    Examples
+    --------
+    >>> Lock("bumper", "elbow", most=2.1, restitution=0.3).stops
+    True
     """
 
     name: str
     joint: str
     limit: Any = None
     active: bool = True
+    of: str | None = None
+    least: float | None = None
+    most: float | None = None
+    restitution: float = 0.0
 
     def __post_init__(self) -> None:
-        _check(self)
-        _set(self, "limit", _pair(self, "limit"))
+        check_fields(self)
+        check_limit(self)
+        for which in ("least", "most"):
+            if getattr(self, which) is not None:
+                put(self, which, number_of(self, which, getattr(self, which)))
+        check_share(self, "restitution")
+        if self.stops and (self.limit is not None or None not in (self.least, self.most)):
+            raise ArgumentError(
+                f"constraint {self.name!r}: a stop has either least or most, and no limit"
+            )
+        if self.restitution and not self.stops:
+            raise ArgumentError(f"constraint {self.name!r}: restitution is for stops")
+
+    @property
+    def stops(self) -> bool:
+        """Whether it only pushes, at `least` or `most`."""
+        return not (self.least is None and self.most is None)
 
 
 @dataclass(frozen=True)
@@ -265,16 +310,15 @@ class Contact:
     active: bool = True
 
     def __post_init__(self) -> None:
-        _check(self)
-        _set(self, "at", _numbers(self, "at", (3,)))
-        _set(self, "normal", _direction(self, "normal"))
-        for which in ("radius", "offset", "restitution"):
-            _set(self, which, _number(self, which, getattr(self, which)))
+        check_fields(self)
+        put(self, "at", numbers_of(self, "at", (3,)))
+        put(self, "normal", direction_of(self, "normal"))
+        for which in ("radius", "offset"):
+            put(self, which, number_of(self, which, getattr(self, which)))
         if self.radius < 0.0:
-            raise _wrong(self, "radius", "a number that is not negative")
-        if not 0.0 <= self.restitution <= 1.0:
-            raise _wrong(self, "restitution", "a number from 0 to 1")
-        _set(self, "friction", _pair(self, "friction") or (0.0, 0.0))
+            raise is_wrong(self, "radius", "a number that is not negative")
+        check_share(self, "restitution")
+        put(self, "friction", pair_of(self, "friction") or (0.0, 0.0))
 
 
 Constraint = Loop | Rolling | Coupling | Lock | Weld | Contact
@@ -288,6 +332,11 @@ KINDS: dict[str, type[Constraint]] = {
     "contact": Contact,
 }
 """The kinds of constraints, as files name them."""
+
+
+def only_pushes(constraint: Constraint) -> bool:
+    """Whether it is open on one side: a contact, a stop."""
+    return isinstance(constraint, Contact) or (isinstance(constraint, Lock) and constraint.stops)
 
 
 def constraints_from(given: Any) -> tuple[Constraint, ...]:
@@ -307,93 +356,26 @@ def constraints_from(given: Any) -> tuple[Constraint, ...]:
         if each.name in found:
             raise ArgumentError(f"constraints: {each.name!r} is there twice, expected once")
         found[each.name] = each
+    for each in found.values():
+        check_pressed(each, found)
     return tuple(found.values())
 
 
-# ---------------------------------------------------------------------------------- what is checked
-def _check(constraint: Constraint) -> None:
-    """Refuse what is no name of a constraint, a link or a joint, and what is not yes or no."""
-    kind = type(constraint).__name__
-    if not isinstance(constraint.name, str) or not constraint.name:
-        raise ArgumentError(f"{kind}: name is {constraint.name!r}, expected a word")
-    for field in fields(constraint):
-        value = getattr(constraint, field.name)
-        if field.type == "str" and (not isinstance(value, str) or not value):
-            raise _wrong(constraint, field.name, "a name")
-        if field.type == "bool" and not isinstance(value, bool):
-            raise _wrong(constraint, field.name, "True or False")
-
-
-def _set(constraint: Constraint, field: str, value: Any) -> None:
-    object.__setattr__(constraint, field, value)
-
-
-def _wrong(constraint: Constraint, field: str, expected: str) -> ArgumentError:
-    value = getattr(constraint, field)
-    return ArgumentError(
-        f"constraint {constraint.name!r}: {field} is {value!r}, expected {expected}"
-    )
-
-
-def _number(constraint: Constraint, what: str, value: Any) -> float:
-    number = _float(value)
-    if not abs(number) <= LARGEST:  # nor for what is no number
+def check_pressed(constraint: Constraint, known: Mapping[str, Constraint]) -> None:
+    """Refuse a limit that is a share of what no constraint exerts, or of no single force."""
+    of = getattr(constraint, "of", None)
+    if of is None:
+        return
+    if of not in known or of == constraint.name:
+        others = [name for name in known if name != constraint.name]
         raise ArgumentError(
-            f"constraint {constraint.name!r}: {what} is {value!r}, expected a finite number"
+            f"constraint {constraint.name!r}: of: {unknown_name('other constraint', of, others)}"
         )
-    return number
-
-
-def _numbers(constraint: Constraint, field: str, sizes: Sequence[int]) -> Numbers:
-    value = getattr(constraint, field)
-    several = None if isinstance(value, (str, bytes, Mapping)) else value
-    try:
-        numbers = tuple(_float(each) for each in several)  # type: ignore[union-attr]
-    except TypeError:
-        numbers = ()
-    if len(numbers) not in sizes or not all(abs(each) <= LARGEST for each in numbers):
-        raise _wrong(constraint, field, f"{' or '.join(map(str, sizes))} finite numbers")
-    return numbers
-
-
-def _frame(constraint: Constraint, field: str) -> Numbers:
-    """Return x y z, roll pitch yaw."""
-    numbers = _numbers(constraint, field, (3, 6))
-    return numbers if len(numbers) == 6 else (*numbers, 0.0, 0.0, 0.0)
-
-
-def _pair(constraint: Constraint, field: str) -> Numbers | None:
-    """Return the static and the kinetic number of what is one number, or two."""
-    value = getattr(constraint, field)
-    if value is None:
-        return None
-    several = (value, value) if isfinite(_float(value)) else value
-    _set(constraint, field, several)
-    try:
-        static, kinetic = _numbers(constraint, field, (2,))
-    except ArgumentError:
-        static, kinetic = -1.0, 0.0
-    if not static >= kinetic >= 0.0:
-        _set(constraint, field, value)
-        expected = "a number that is not negative, or two, (static, kinetic), the second not larger"
-        raise _wrong(constraint, field, expected)
-    return static, kinetic
-
-
-def _direction(constraint: Constraint, field: str) -> Numbers:
-    """Return a vector of length one."""
-    x, y, z = _numbers(constraint, field, (3,))
-    if x == y == z == 0.0:
-        raise _wrong(constraint, field, "a vector that is not zero")
-    return unit((x, y, z))
-
-
-def _float(value: Any) -> float:
-    """Return a number, or one that is none: neither texts nor truth values are numbers."""
-    if isinstance(value, (bool, str, bytes)):
-        return float("nan")
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return float("nan")
-    return number if isfinite(number) else float("nan")
+    pressing = known[of]
+    single = isinstance(pressing, (Contact, Rolling))
+    if isinstance(pressing, (Lock, Coupling)):
+        single = pressing.limit is None
+    if not single:
+        raise is_wrong(
+            constraint, "of", "a contact, a wheel, or a lock or coupling that has no limit itself"
+        )

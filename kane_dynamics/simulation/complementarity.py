@@ -24,6 +24,9 @@ AGREES = 1e-9
 FREE = 1e-7
 """Share of its motion that a contact must be left by others, to slip."""
 
+VANISHED = 1e-24
+"""Share of what the most mobile row moves by, below which a row cannot move."""
+
 EXCHANGES = 20
 """Changes for each contact before relaxation is tried."""
 
@@ -195,12 +198,18 @@ def _linear(
 def _solved(matrix: Array, right: Array) -> Array:
     if len(right) == 1:
         return right / matrix[0] if matrix[0, 0] != 0.0 else 0.0 * right
-    units = 1.0 / np.sqrt(np.maximum(np.abs(np.diagonal(matrix)), 1e-300))
+    sizes = np.abs(np.diagonal(matrix))
+    there = sizes > VANISHED * sizes.max()
+    units = np.where(there, 1.0 / np.sqrt(np.where(there, sizes, 1.0)), 0.0)
     scaled = matrix * units[:, None] * units
-    s = np.linalg.svd(scaled, compute_uv=False)
+    left, s, across = np.linalg.svd(scaled)
     if s[-1] > 1e-8 * s[0]:
         return np.asarray(units * np.linalg.solve(scaled, units * right))
-    return np.asarray(np.linalg.lstsq(matrix, right, rcond=REDUNDANT)[0])
+    # Of all solutions the one of least norm, which is another one in other units.
+    rank = int((s > REDUNDANT * s[0]).sum())
+    one = units * (across[:rank].T @ ((left[:, :rank].T @ (units * right)) / s[:rank]))
+    none = units[:, None] * across[rank:].T
+    return np.asarray(one - none @ np.linalg.lstsq(none, one, rcond=None)[0])
 
 
 def _changed(

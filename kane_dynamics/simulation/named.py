@@ -84,10 +84,13 @@ class Named:
 
     @cached_property
     def positions(self) -> NDArray[np.bool_]:
-        if self.of_positions is not None:
-            return np.array(self.of_positions, bool)
+        """Which rows keep a place: what slips beyond a limit sticks again wherever it is."""
         shapes = self.constraints.shapes
-        return np.array([k < each.positions for each in shapes for k in range(each.rows)], bool)
+        flat = [k < each.positions for each in shapes for k in range(each.rows)]
+        found = np.array(flat if self.of_positions is None else self.of_positions, bool)
+        for limit in self.limits:
+            found[limit.first : limit.first + limit.size] = False
+        return found
 
     @cached_property
     def one_sided(self) -> dict[str, int]:

@@ -203,6 +203,11 @@ def _coupling(moving: Moving, coupling: Coupling, anchors: Sequence[Expr]) -> li
 def _lock(moving: Moving, lock: Lock, anchors: Sequence[Expr]) -> list[Row]:
     """Rows of the joint's own speeds: a floating joint's are along the axes of its body."""
     joint = _joint_bodies(moving.tree, lock.joint)
+    if lock.stops:
+        speed, at = moving.u[joint[0].speed], moving.q[joint[0].coordinate]
+        if lock.most is None:
+            return [Row(speed, at - cast(float, lock.least))]
+        return [Row(-speed, lock.most - at)]
     speeds = [moving.u[k] for body in joint for k in body.speeds]
     if joint[0].kind not in ("floating", "ball"):
         positions = [moving.q[body.coordinate] for body in joint]
@@ -263,7 +268,7 @@ def _angles(sines: Sequence[Expr], cosine: Expr) -> list[Expr]:
 def _begun(moving: Moving, constraint: Constraint) -> list[Expr]:
     if isinstance(constraint, Coupling):
         return [_coupled_position(moving, constraint)]
-    if isinstance(constraint, Lock):
+    if isinstance(constraint, Lock) and not constraint.stops:
         return [moving.q[k] for k in _locked_coordinates(moving.tree, constraint)]
     if isinstance(constraint, Weld) and constraint.at1 is None:
         one, two = moving.frame(constraint.link1).at, moving.frame(constraint.link2).at
@@ -286,7 +291,12 @@ def _check(tree: Tree, constraint: Constraint) -> None:
                 raise ArgumentError(f"joint {joint!r} has several speeds, expected joints with one")
         return
     if isinstance(constraint, Lock):
-        _joint_bodies(tree, constraint.joint)
+        speeds = sum(len(body.speeds) for body in _joint_bodies(tree, constraint.joint))
+        if speeds > 1 and (constraint.stops or constraint.of is not None):
+            raise ArgumentError(
+                f"joint {constraint.joint!r} has {speeds} speeds, expected a joint with one for a "
+                "stop, and for a limit that is a share of a force"
+            )
         return
     links = _links(constraint)
     frames = dict(tree.frames)
@@ -356,13 +366,16 @@ def _shape(tree: Tree, constraint: Constraint) -> Shape:
         tangents = _limit((1, 2), constraint.friction, (name, 0))
         limits = (tangents,) if rows > 1 else ()
         return Shape(name, *size, True, constraint.restitution, limits)
-    pair = getattr(constraint, "limit", None)
+    pair, other = getattr(constraint, "limit", None), getattr(constraint, "of", None)
+    of = None if other is None else (other, 0)
     if isinstance(constraint, Rolling):
         along = tuple(range(1, rows))
         if constraint.friction is not None:
             return Shape(name, *size, limits=(_limit(along, constraint.friction, (name, 0)),))
-        return Shape(name, *size, limits=() if pair is None else (_limit(along, pair),))
-    each = () if pair is None else tuple(_limit((row,), pair) for row in range(rows))
+        return Shape(name, *size, limits=() if pair is None else (_limit(along, pair, of),))
+    if isinstance(constraint, Lock) and constraint.stops:
+        return Shape(name, *size, True, constraint.restitution)
+    each = () if pair is None else tuple(_limit((row,), pair, of) for row in range(rows))
     return Shape(name, *size, limits=each)
 
 
@@ -381,7 +394,7 @@ def _size(tree: Tree, constraint: Constraint) -> tuple[int, int, int]:
         rows, anchors = 1, 1
     else:
         rows = sum(len(body.speeds) for body in _joint_bodies(tree, constraint.joint))
-        anchors = len(_locked_coordinates(tree, constraint))
+        anchors = 0 if constraint.stops else len(_locked_coordinates(tree, constraint))
     return rows, anchors, rows
 
 
@@ -391,5 +404,7 @@ def _bare(constraint: Constraint) -> Constraint:
     if isinstance(bare, Contact):
         return replace(bare, restitution=0.0, friction=float(bare.friction[0] > 0.0))
     if isinstance(bare, Rolling):
-        return replace(bare, friction=None, limit=None)
-    return replace(bare, limit=None) if isinstance(bare, (Lock, Coupling)) else bare
+        return replace(bare, friction=None, limit=None, of=None)
+    if isinstance(bare, Lock):
+        return replace(bare, limit=None, of=None, restitution=0.0)
+    return replace(bare, limit=None, of=None) if isinstance(bare, Coupling) else bare
