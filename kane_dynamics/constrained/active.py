@@ -104,7 +104,9 @@ class ActiveConstraints:
             if anchors.ndim > 1:
                 raise ArgumentError("q must be one state, where the constraint begins")
             errors = self._call("constraint_errors", q=q, anchors=anchors)
-            worst = np.abs(errors[self.definitions.row_slices[name]]).max()
+            errors = errors[self.definitions.row_slices[name]]
+            shape = self.definitions.shapes[self.definitions.names.index(name)]
+            worst = np.abs(np.minimum(errors, 0.0) if shape.one_sided else errors).max()
             if not worst <= VIOLATED:
                 raise ArgumentError(
                     f"constraint {name!r} is violated by {worst:.3g} where it is switched on, "
