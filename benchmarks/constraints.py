@@ -189,10 +189,15 @@ def _switching(limit: float | None = None) -> Pair:
 
     seconds(*switches)  # derived and compiled before it is timed
 
-    def switch() -> float:
-        return (seconds(*switches) - min(seconds() for _ in range(3))) / SWITCHES
+    def unswitched() -> float:
+        """As many steps, half of them with the lock, as there are between the switches."""
+        early = kd.Switch("brake", on=True, at=STEP)
+        return 0.5 * (min(seconds() for _ in range(3)) + min(seconds(early) for _ in range(3)))
 
-    return Pair(switch, lambda: seconds() / SWITCHED_STEPS)
+    def switch() -> float:
+        return (seconds(*switches) - unswitched()) / SWITCHES
+
+    return Pair(switch, lambda: unswitched() / SWITCHED_STEPS)
 
 
 ROWS = (

@@ -792,10 +792,12 @@ static int64_t special(Run *r, int64_t what)
     return accept(r, r->until, 1), RUNNING;
 }
 
-/* Lets Python see all that follows from the present state. */
+/* Lets Python see all that follows from the last good state: at an event that is the one before. */
 static int64_t told(Run *r, int64_t status)
 {
-    if (r->known)
+    if (status == EVENT && r->last_t >= 0.0)
+        tell(r, r->last_t, r->y, r->ky);
+    else if (r->known)
         tell(r, r->t, r->x, r->k);
     return status;
 }
