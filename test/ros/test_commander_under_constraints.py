@@ -13,6 +13,7 @@ from test_commander_on_mechanism import Rig
 
 import kane_dynamics as kd
 from kane_dynamics.errors import ArgumentError
+from kane_dynamics.ros.commands.commander import Commander
 from kane_dynamics.ros.commands.state import State
 from kane_dynamics.ros.parameters.settings import Settings
 from kane_dynamics.ros.robot.model import load_model
@@ -156,3 +157,25 @@ def test_what_motors_cannot_move_is_not_commanded(tmp_path: Path) -> None:
         model.check_driven(q)
     with pytest.raises(ArgumentError, match="violate constraint 'tip' by 0"):
         model.check_driven(q + np.array([0.2, 0.0, 0.0, 0.0]))
+
+
+def test_no_callback_has_to_compile_anything(tmp_path: Path) -> None:
+    file, cache = tmp_path / "five_bar.yaml", tmp_path / "cache"
+    file.write_text(f"tip: {{kind: loop, {TIP[1:]}")
+    given = Settings(constraints=str(file), actuated=("m1", "m2"), cache_dir=str(cache))
+    model = load_model(FIVE_BAR, given)
+    compiled = sorted(cache.rglob("*"))
+    q = model.dynamics.assemble([2.0, -1.0, 1.0, 1.0])  # the one that no callback asks
+    compiled_since = set(cache.rglob("*")) - set(compiled)
+    model.commanded.check_driven(q)
+    Commander(model.commanded, given, lambda now: None)
+    times = np.linspace(0.0, 1.0, 11)
+    part = trajectory_through(np.array([0.0, 1.0]), q[[0, 2]] + np.array([[0.0, 0.0], [0.1, 0.1]]))
+    states = model.completed(part.sample(times), np.array([0, 2]), q, times)
+    model.efforts(*states)
+    model.gravity(q)
+    for of in (states, [each[0] for each in states]):
+        model.commanded.rigid_efforts(*of)
+    model.commanded.mass_matrix(q)
+    assert compiled
+    assert set(cache.rglob("*")) - set(compiled) == compiled_since

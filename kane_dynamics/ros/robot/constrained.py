@@ -84,9 +84,11 @@ class ConstrainedModel(Model):
         return self.dynamics.constraint_rows(q, u)
 
     def prepare(self) -> None:
-        rest = self.coordinates(np.zeros(len(self.joint_names)))
-        Dynamics.gravity(self.dynamics, rest)
-        self.dynamics.constraint_rows(rest, np.zeros(self.dynamics.dof))
+        for states in ((), (2,)):  # one and many are compiled apart
+            rest = self.coordinates(np.zeros((*states, len(self.joint_names))))
+            Dynamics.gravity(self.dynamics, rest)
+            self.free_mass_matrix(rest)
+            self.dynamics.constraint_rows(rest, np.zeros((*states, self.dynamics.dof)))
 
     @property
     def constraints(self) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ class Record:
     braked : array (N,)
     command_received, command_sent : array (M,)
         When the middleware had received a command, and when its sender sent it.
-    command_effort : array (M, n)
+    command_effort : array (M, motors)
         As it came: not all of it needs to be finite or within limits.
     malformed : int
         Commands of the wrong length, which are not among them.
@@ -114,7 +114,7 @@ class _Rows:
 class Recorder:
     """Keeps a record in memory."""
 
-    def __init__(self, joints: int) -> None:
+    def __init__(self, joints: int, motors: int) -> None:
         vector = (float, (joints,))
         self._ticks = _Rows(
             np.dtype(
@@ -128,7 +128,7 @@ class Recorder:
             )
         )
         self._commands = _Rows(
-            np.dtype([("received", np.int64), ("sent", np.int64), ("effort", *vector)])
+            np.dtype([("received", np.int64), ("sent", np.int64), ("effort", float, (motors,))])
         )
         self.tick = self._ticks.append
         self.command = self._commands.append

@@ -35,14 +35,14 @@ class Robot:
 
     def __init__(self, node: Node, settings: Settings) -> None:
         self.mechanism = Mechanism(settings)
-        self.recorder = Recorder(len(settings.joints))
+        motors = settings.motors or settings.joints
+        self.recorder = Recorder(len(settings.joints), len(motors))
         self._states = StateMessages(settings.joints)
         self._publisher = node.create_publisher(JointState, STATES, 10)
         self._controller: ForwardCommands | TrajectoryController
         if settings.controller == "trajectory":
             self._controller = TrajectoryController(node, settings)
         else:
-            motors = settings.motors or settings.joints
             self._controller = ForwardCommands(node, len(motors), self.recorder)
         self._brakes_wait = self.mechanism.braked
         self._every = round(1.0 / (TICK * settings.rate))
