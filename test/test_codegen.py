@@ -258,3 +258,29 @@ def test_a_program_of_another_signature_is_refused(backend):
         function = compile_program(key(made), lambda made=made: made, announced, backend, False)
         with pytest.raises(kd.ArgumentError, match="signature"):
             function(*states(made))
+
+
+def test_first_values_come_from_python_while_the_compiler_runs():
+    program = random_program(5)
+    prompt = compile_program(
+        key(program), lambda: program, program.signature, cache=False, prompt=True
+    )
+    one, many = states(program), states(program, 5)
+    first = prompt(*one)
+    np.testing.assert_array_equal(first, compiled(program, "numpy")(*one))
+    prompt._waiting.join(60.0)
+    assert not prompt._waiting.is_alive()
+    np.testing.assert_array_equal(prompt(*one), compiled(program, "c")(*one))
+    assert_same(prompt(*one), first)
+    np.testing.assert_array_equal(prompt(*many), compiled(program, "c")(*many))
+
+
+def test_what_is_compiled_already_is_not_evaluated_in_python(tmp_path):
+    program = random_program(6)
+    one = states(program)
+    expected = compiled(program, "c", tmp_path)(*one)
+    prompt = compile_program(
+        key(program), lambda: program, program.signature, cache=tmp_path, prompt=True
+    )
+    np.testing.assert_array_equal(prompt(*one), expected)
+    assert prompt._waiting is None

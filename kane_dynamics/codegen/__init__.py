@@ -20,6 +20,7 @@ from kane_dynamics.codegen.cache import CacheChoice, check_choice, open_cache
 from kane_dynamics.codegen.caller import begin_loading
 from kane_dynamics.codegen.compiler import find_compiler, missing_compiler
 from kane_dynamics.codegen.notice import warn_once
+from kane_dynamics.codegen.prompt import PromptFunction
 from kane_dynamics.codegen.texts import Texts
 from kane_dynamics.errors import ArgumentError, CompileError
 from kane_dynamics.symbolic.program import Program, Signature
@@ -36,6 +37,7 @@ def compile_program(
     backend: Backend = "auto",
     cache: CacheChoice = True,
     refuse: Refuse | None = None,
+    prompt: bool = False,
 ) -> Callable[..., Any]:
     """A callable that evaluates a program: arrays in, array out.
 
@@ -62,6 +64,8 @@ def compile_program(
     refuse : callable, optional
         Given the arguments, as arrays, and a result that is not finite, raises an error that says
         why; by default one that says that the arguments are too large.
+    prompt : bool
+        Whether, with ``"auto"``, Python answers for single states while the compiler runs.
 
     Raises
     ------
@@ -72,6 +76,8 @@ def compile_program(
         If ``"c"`` is asked for and there is no compiler that works.
     """
     _check_choices(backend, cache)
+    # derived once, where it is asked for: threads would share graphs that equations are derived in
+    make = functools.cache(make) if prompt else make
     texts = Texts.of(key, make, signature, cache)
     refuse = refuse or functools.partial(refuse_overflow, signature)
     slow = PythonFunction(signature, texts.python, refuse)
@@ -87,10 +93,17 @@ def compile_program(
     compiler = find_compiler()
     if compiler is None:
         return substitute(CompileError(missing_compiler()))
-    try:
-        return machine_code(texts, compiler).function(substitute, refuse)
-    except CompileError as error:
-        return substitute(error)
+    code = machine_code(texts, compiler)
+
+    def compiled() -> Callable[..., Any]:
+        try:
+            return code.function(substitute, refuse)
+        except CompileError as error:
+            return substitute(error)
+
+    if prompt and backend == "auto":
+        return PromptFunction(signature, slow, code, compiled)
+    return compiled()
 
 
 def begin(backend: Backend, cache: CacheChoice) -> None:

@@ -51,6 +51,13 @@ class MachineCode:
     _addresses: dict[str, Address] = field(default_factory=dict)
     _lock: ProcessLock = field(default_factory=ProcessLock)
 
+    @property
+    def is_made(self) -> bool:
+        """Whether the form for one state need not be compiled any more."""
+        if "state" in self._addresses:
+            return True
+        return self.texts.cache.read(digest("state", self.key)) is not None
+
     def address(self, form: str) -> Address:
         """Address of a form, ``"state"`` or ``"batch"``, as in `kernel_c`.
 

@@ -90,13 +90,18 @@ class Functions:
 
     # --------------------------------------------------------- programs made of these equations
     def made(
-        self, declared: Signature, make: Callable[[], Program], *key: Any, refuse: Any = None
+        self,
+        declared: Signature,
+        make: Callable[[], Program],
+        *key: Any,
+        refuse: Any = None,
+        prompt: bool = False,
     ) -> Function:
         """A function of a program that is made of these equations, and of what the key says."""
         asked = (declared, key)
         if asked not in self._made:
             self._made[asked] = compile_program(
-                self._key(*key), make, declared, self.backend, self.cache, refuse
+                self._key(*key), make, declared, self.backend, self.cache, refuse, prompt
             )
         return self._made[asked]
 

@@ -53,7 +53,9 @@ class Programs:
             declared = self.signature(name)
             make = partial(self.program, name)
             refuse = _refuse if name in ("rhs_checked", "choice") else None
-            self._made[name] = self._functions.made(declared, make, "state", name, refuse=refuse)
+            self._made[name] = self._functions.made(
+                declared, make, "state", name, refuse=refuse, prompt=True
+            )
         return self._made[name]
 
     def signature(self, name: str) -> Signature:
