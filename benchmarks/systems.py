@@ -59,6 +59,9 @@ def main(words: Sequence[str]) -> None:
         print(f"measuring {name}", file=sys.stderr)
         measured[name] = (_ours(name), _sympys(name))
     marked_tables.show([_table(measured)], arguments.write)
+    print(
+        "operations: ours with solving for accelerations, SymPy's of mass matrix and forcing alone"
+    )
     _show_growth({name: ours for name, (ours, _) in measured.items()})
 
 

@@ -193,3 +193,46 @@ def rolling_disk(auxiliary: bool = False) -> Mechanism:
         options = {"u_dependent": u[3:], "velocity_constraints": rows}
     kane = me.KanesMethod(N, q, u[:3], kinematical, **options)
     return Mechanism(kane, [disk], loads, {r: 0.5, m: 2.0, g: 9.81})
+
+
+def carrier(tilt: float = 0.0) -> Mechanism:
+    """A body about a fixed point, with a wheel, a part that is bolted on askew, and a particle.
+
+    Parameters
+    ----------
+    tilt : float
+        What makes the wheel unbalanced, so that its turning can be seen.
+    """
+    q, u, torque = me.dynamicsymbols("q1:4"), me.dynamicsymbols("u1:4"), me.dynamicsymbols("T")
+    N, origin = me.ReferenceFrame("N"), me.Point("O")
+    origin.set_vel(N, 0)
+    Y = N.orientnew("Y", "Axis", [q[0], N.z])
+    A = Y.orientnew("A", "Axis", [q[1], Y.x])
+    S = A.orientnew("S", "Axis", [0.4, A.x])
+    D = S.orientnew("D", "Axis", [0.7, S.y])
+    W = S.orientnew("W", "Axis", [q[2], S.y])
+    Y.set_ang_vel(N, u[0] * N.z)
+    A.set_ang_vel(Y, u[1] * Y.x)
+    W.set_ang_vel(S, u[2] * S.y)
+    places = {
+        "body": origin.locatenew("body", 0.3 * A.x + 0.2 * A.z),
+        "wheel": origin.locatenew("wheel", 0.5 * A.x - 0.1 * S.y),
+        "bolted": origin.locatenew("bolted", 0.2 * D.x - 0.4 * D.z),
+        "lead": origin.locatenew("lead", 0.6 * A.y + 0.1 * S.z),
+    }
+    for place in places.values():
+        place.v2pt_theory(origin, N, A)
+    inertias = {
+        "body": (A, me.inertia(A, 1.0, 1.4, 1.2, 0.1, 0.2, -0.1)),
+        "wheel": (W, me.inertia(W, 0.3, 0.5, 0.3, tilt)),
+        "bolted": (D, me.inertia(D, 0.2, 0.3, 0.4, 0.05, 0.0, 0.02)),
+    }
+    bodies: list[Any] = [
+        me.RigidBody(name, places[name], frame, mass, (inertia, places[name]))
+        for mass, (name, (frame, inertia)) in enumerate(inertias.items(), 1)
+    ]
+    bodies.append(me.Particle("lead", places["lead"], 1.5))
+    loads = [(body.masscenter, -body.mass * 9.81 * N.z) for body in bodies]
+    loads += [(W, torque * S.y), (A, -torque * S.y), (places["lead"], sm.sin(q[0]) * N.x)]
+    kane = me.KanesMethod(N, q, u, kd_eqs=[a.diff(t) - b for a, b in zip(q, u)])
+    return Mechanism(kane, bodies, loads, {}, [torque])

@@ -65,6 +65,10 @@ class Matrix(NamedTuple):
     def __matmul__(self, v: Vector) -> Vector:
         return Vector(self.x.dot(v), self.y.dot(v), self.z.dot(v))
 
+    def times(self, other: Matrix) -> Matrix:
+        """The product of two matrices."""
+        return Matrix(*(other.transposed @ row for row in self))
+
     def turned(self, cos: Expr, sin: Expr) -> Matrix:
         """Seen from a frame that the own one is turned against about z.
 
@@ -84,9 +88,10 @@ class Matrix(NamedTuple):
 
     def tilted(self, cos: Expr, sin: Expr) -> Matrix:
         """Likewise about x: the same with the axes renamed."""
-        return self._renamed(1, 2, 0).turned(cos, sin)._renamed(2, 0, 1)
+        return self.renamed(1, 2, 0).turned(cos, sin).renamed(2, 0, 1)
 
-    def _renamed(self, i: int, j: int, k: int) -> Matrix:
+    def renamed(self, i: int, j: int, k: int) -> Matrix:
+        """The same with other axes as x, y and z."""
         rows = (Vector(self[n][i], self[n][j], self[n][k]) for n in (i, j, k))
         return Matrix(*rows)
 

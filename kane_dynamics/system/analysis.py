@@ -155,4 +155,6 @@ def _position(equations: GeneralEquations, origin: Any, node: Node) -> Vector:
     parts = kinematics.position(origin, node.point)
     if parts is None:
         raise ArgumentError(f"momentum: the position of {node.name} from {origin} is not stated")
+    if node.offset is not None:
+        parts = [*parts, (node.offset, node.frame)]
     return kinematics.gathered(parts, kinematics.inertial)

@@ -20,9 +20,10 @@ from kane_dynamics.kane.general import forward, inverse, mass
 from kane_dynamics.kane.general.embedding import Embedding
 from kane_dynamics.kane.general.held import coefficients
 from kane_dynamics.kane.general.model import is_scalar
-from kane_dynamics.kane.general.motion import MovingNodes
+from kane_dynamics.kane.general.motion import Moving, MovingNodes
 from kane_dynamics.kane.general.nodes import Node, tied
-from kane_dynamics.kane.general.reading import Reading
+from kane_dynamics.kane.general.reading import Bases, Reading
+from kane_dynamics.kane.general.regrouping import regrouped
 from kane_dynamics.kane.general.solving import solved_columns
 from kane_dynamics.kane.recombination import normalized, pivoted
 from kane_dynamics.symbolic.derivative import derivatives
@@ -49,16 +50,20 @@ class Formulation:
     Parameters
     ----------
     reading : Reading
-    inertial : bool
-        Whether velocities of points are given in the inertial frame.
+    bases : str
+        In which velocities are given, as `Reading.nodes` has it.
     hung : bool
         Whether nodes hang on others.
     """
 
-    def __init__(self, reading: Reading, inertial: bool, hung: bool) -> None:
+    def __init__(self, reading: Reading, bases: Bases, hung: bool) -> None:
         self.reading = reading
-        nodes = reading.nodes(inertial)
+        nodes = reading.nodes(bases)
         self.stated = nodes
+        if hung and bases != "inertial":
+            nodes = regrouped(reading, nodes)
+        if reading.closure is not None:
+            nodes = [*nodes, reading.held_point(reading.closure.point, bases)]
         if hung:
             nodes = tied(
                 nodes, reading.kinematics, reading.trials, len(reading.u) + len(reading.aux)
@@ -66,6 +71,13 @@ class Formulation:
         self.nodes: list[Node] = nodes
         self.hangs = any(node.parent >= 0 for node in nodes)
         self._motions: dict[bool, MovingNodes] = {}
+
+    @property
+    def closing(self) -> Moving | None:
+        """The point that constraints hold, while no speed changes."""
+        moving = self.motion(False).moving
+        held = [k for k, node in enumerate(self.nodes) if node.held]
+        return moving[held[0]] if held else None
 
     def motion(self, accelerated: bool) -> MovingNodes:
         """Of all nodes, with udot or without."""
@@ -155,10 +167,13 @@ class GeneralEquations(Equations):
     def formulations(self) -> tuple[Formulation, ...]:
         """All that come into question."""
         found = []
-        for inertial in (True, False):
-            found.append(Formulation(self.reading, inertial, True))
+        ways: tuple[Bases, Bases] = ("inertial", "moving")
+        if self.reading.has_aligned:
+            ways = ("inertial", "aligned")
+        for bases in ways:
+            found.append(Formulation(self.reading, bases, True))
             if found[-1].hangs and len(self.speed_names) <= FEW:
-                found.append(Formulation(self.reading, inertial, False))
+                found.append(Formulation(self.reading, bases, False))
         return tuple(found)
 
     def formal(self, name: str) -> list[Expr]:

@@ -158,7 +158,7 @@ def _terms(graph: Graph, node: Node, edge: Edge | None, count: int) -> dict[int,
         if node.velocity is not None:
             _put_matrix(terms, -3, -3, edge.move)
             if node.lever is not None:
-                _put_matrix(terms, -3, -6, _times(edge.arm, _crossed(graph, node.lever)))
+                _put_matrix(terms, -3, -6, edge.arm.times(_crossed(graph, node.lever)))
     return terms
 
 
@@ -172,10 +172,6 @@ def _crossed(graph: Graph, r: Vector) -> Matrix:
     """What gives alpha × r."""
     zero = graph.zero
     return Matrix(Vector(zero, r.z, -r.y), Vector(-r.z, zero, r.x), Vector(r.y, -r.x, zero))
-
-
-def _times(a: Matrix, b: Matrix) -> Matrix:
-    return Matrix(*(b.transposed @ row for row in a))
 
 
 def _eliminate(graph: Graph, cost: Quadratic, k: int, node: int) -> Eliminated:

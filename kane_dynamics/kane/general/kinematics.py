@@ -15,7 +15,7 @@ from typing import Any
 from kane_dynamics.errors import ModelError
 from kane_dynamics.symbolic.derivative import rates
 from kane_dynamics.symbolic.from_sympy import Conversion
-from kane_dynamics.symbolic.graph import Expr
+from kane_dynamics.symbolic.graph import Expr, reachable
 from kane_dynamics.symbolic.vector import Matrix, Vector, vector
 
 ORIENTATION, ROTATION = 0, 1
@@ -45,6 +45,7 @@ class Kinematics:
         self._steps: dict[tuple[Any, Any], Matrix] = {}
         self._velocities: dict[tuple[Any, Any], Vector] = {}
         self._spins: dict[tuple[Any, Any], Vector] = {}
+        self._aligned: dict[Any, Any] = {}
         self.zero = vector(self.graph, (0, 0, 0))
 
     # ----------------------------------------------------------------------------- orientations
@@ -60,19 +61,55 @@ class Kinematics:
         """The sum of vectors of several frames, in one: what comes the same way comes together."""
         waiting: dict[Any, Vector] = {}
         ways: dict[Any, list[Any]] = {}
+        added = self.zero
         for measures, own in parts:
-            ways[own] = self._path(own, frame, ORIENTATION)
+            axis = self._axis(measures)
+            if axis is not None and own != frame:
+                # other vectors are along the same axis
+                size = measures[axis]
+                unit = [self.graph.zero] * 3
+                unit[axis] = self.graph.one
+                added = added + size * self.gathered([(Vector(*unit), own)], frame)
+                continue
+            ways[own] = self._way(own, frame)
             waiting[own] = waiting[own] + measures if own in waiting else measures
         while True:
             away = [own for own in waiting if own != frame]
             if not away:
-                return waiting.get(frame, self.zero)
+                return waiting.get(frame, self.zero) + added
             own = max(away, key=lambda each: len(ways[each]))
             measures, way = waiting.pop(own), ways[own]
             after = way[1]
             ways.setdefault(after, way[1:])
             turned = self.step(own, after) @ measures
             waiting[after] = waiting[after] + turned if after in waiting else turned
+
+    def _axis(self, measures: Vector) -> int | None:
+        """Of a vector along an axis of its frame, that does not depend on speeds, which axis."""
+        there = [k for k in range(3) if measures[k] is not self.graph.zero]
+        if len(there) != 1 or measures[there[0]] is self.graph.one:
+            return None
+        for node in reachable([measures[there[0]]]):
+            if node.op == "input" and node.entry[0] in ("u", "aux"):
+                return None
+        return there[0]
+
+    def _way(self, own: Any, frame: Any) -> list[Any]:
+        """The frames between two; those left out that differ by an angle about the same axis."""
+        way = self._path(own, frame, ORIENTATION)
+        k = 1
+        while k < len(way) - 1:
+            a, b, c = way[k - 1 : k + 2]
+            constant = [self._is_constant(a, b), self._is_constant(b, c)]
+            if any(constant) and not all(constant):
+                both = self.step(b, c).times(self.step(a, b))
+                turning = self.step(b, c) if constant[0] else self.step(a, b)
+                if _nonzero(both) <= _nonzero(turning):
+                    self._steps[a, c], self._steps[c, a] = both, both.transposed
+                    del way[k]
+                    continue
+            k += 1
+        return way
 
     def turned(self, v: Vector, own: Any, frame: Any) -> Vector:
         """A vector of one frame in another."""
@@ -97,6 +134,52 @@ class Kinematics:
     def distance(self, own: Any, frame: Any) -> int:
         """How many orientations lie between two frames."""
         return len(self._path(own, frame, ORIENTATION)) - 1
+
+    def aligned(self, frame: Any) -> Any:
+        """A frame that stands still in this one, and in which what turns is oriented.
+
+        So the orientations between the frames of bodies are rotations about single axes.
+        """
+        if frame not in self._aligned:
+            self._aligned[frame] = self._aligned_frame(frame)
+        return self._aligned[frame]
+
+    def inward(self, frame: Any) -> Any:
+        """The next frame towards the inertial one, None if there is none between."""
+        if frame == self.inertial:
+            return None
+        after = self._path(frame, self.inertial, ORIENTATION)[1]
+        return None if after == self.inertial else after
+
+    def is_fixed(self, frame: Any, other: Any) -> bool:
+        """Whether one frame is known to stand still in the other."""
+        if frame == other:
+            return True
+        try:
+            way = self._path(frame, other, ORIENTATION)
+        except ModelError:
+            return False
+        return all(self._is_constant(a, b) for a, b in pairwise(way))
+
+    def _aligned_frame(self, frame: Any) -> Any:
+        fixed = [frame]
+        for each in fixed:
+            for other in each._dcm_dict:
+                if other not in fixed and self._is_constant(each, other):
+                    fixed.append(other)
+        if self.inertial in fixed:
+            return frame
+        way = self._path(frame, self.inertial, ORIENTATION)
+        inward = next(each for each, after in pairwise(way) if after not in fixed)
+        outer = {
+            each: sum(other not in fixed and other not in way for other in each._dcm_dict)
+            for each in fixed
+        }
+        best = max(fixed, key=lambda each: outer[each])
+        return best if outer[best] else inward
+
+    def _is_constant(self, own: Any, after: Any) -> bool:
+        return all(each.op == "const" for row in self.step(own, after) for each in row)
 
     def oriented(self, frame: Any) -> Any:
         """The frame, or the nearest that carries it and whose orientation is stated."""
@@ -186,6 +269,10 @@ class Kinematics:
             (Vector(*(self.convert(each, where) for each in measures)), own)
             for measures, own in getattr(given, "args", ())
         ]
+
+
+def _nonzero(matrix: Matrix) -> int:
+    return sum(each.op != "const" or each.value != 0.0 for row in matrix for each in row)
 
 
 UNITS = ((1, 0, 0), (0, 1, 0), (0, 0, 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kane_dynamics.kane.general.composite import composite_rows, has_composites
 from kane_dynamics.kane.general.forward import Quadratic, in_terms_of_parent, inertia_of
 from kane_dynamics.kane.general.motion import Edge
 from kane_dynamics.kane.general.nodes import Node
@@ -20,6 +21,8 @@ def mass_rows(
     speeds : int
         Auxiliary ones included.
     """
+    if has_composites(nodes):
+        return composite_rows(graph, nodes, edges, speeds)
     costs = [inertia_of(graph, node) for node in nodes]
     ground = Quadratic()
     for i in reversed(range(len(nodes))):

@@ -71,6 +71,7 @@ class MovingNodes:
         self._auxiliary = auxiliary
         self.edges: list[Edge | None] = []
         self.moving: list[Moving] = []
+        self._turnings: dict[Any, Vector] = {}
         self._rest: list[tuple[Vector, Vector]] = []
         for node in nodes:
             self._add(node, nodes)
@@ -139,16 +140,23 @@ class MovingNodes:
         return Moving(omega, alpha, velocity, acceleration, turning, spin)
 
     def _turning(self, node: Node, omega: Vector) -> Vector:
-        if node.omega is None or node.body == node.frame:
+        """Of the frame of a node; the same expressions for all nodes of that frame."""
+        if node.omega is None:
             return omega
-        return self._kinematics.angular_velocity(node.frame, node.frame)
+        if node.frame not in self._turnings:
+            fixed = self._kinematics.is_fixed(node.body, node.frame)
+            self._turnings[node.frame] = omega if fixed else self._stated(node.frame)
+        return self._turnings[node.frame]
+
+    def _stated(self, frame: Any) -> Vector:
+        return self._kinematics.angular_velocity(frame, frame)
 
     def _spin(self, node: Node, turning: Vector) -> Vector:
         if node.velocity is None or node.basis == self._kinematics.inertial:
             return self._kinematics.zero
         if node.omega is not None and node.basis == node.frame:
             return turning
-        return self._kinematics.angular_velocity(node.basis, node.basis)
+        return self._turnings.get(node.basis) or self._stated(node.basis)
 
     def _inner(self, v: Vector, name: str) -> Vector:
         """Rate of the measure numbers while no speed changes."""

@@ -19,12 +19,15 @@ from kane_dynamics.arrays import Array
 from kane_dynamics.kane.general.kinematics import Kinematics
 from kane_dynamics.symbolic.derivative import derivatives
 from kane_dynamics.symbolic.evaluate import evaluations
-from kane_dynamics.symbolic.graph import Expr
+from kane_dynamics.symbolic.graph import Expr, reachable
 from kane_dynamics.symbolic.substitution import substituted
 from kane_dynamics.symbolic.vector import Matrix, Vector
 
 VANISHED = 1e-9
 """What is this much smaller than the largest partial velocity of its kind is zero."""
+
+NOISE = 1e-14
+"""A measure number this much smaller than the largest of its vector is rounding."""
 
 Columns = dict[int, Vector]
 """Partial velocities that are not zero, by the positions of their speeds."""
@@ -60,6 +63,8 @@ class Node:
         Whether the angular velocity contains that of the parent.
     lever : Vector, optional
         In the frame of the parent: how far its turning carries the point.
+    held : bool
+        Whether it is no more than a point that constraints hold.
     """
 
     name: str
@@ -78,6 +83,8 @@ class Node:
     parent: int = -1
     turned: bool = False
     lever: Vector | None = None
+    held: bool = False
+    offset: Vector | None = None
 
     @property
     def own(self) -> tuple[int, ...]:
@@ -93,6 +100,21 @@ class Tie(NamedTuple):
     parent: int
     turned: bool
     lever: str
+
+
+def is_still(x: Expr) -> bool:
+    """Whether an expression depends on nothing that changes."""
+    return all(node.op != "input" or node.entry[0] == "constants" for node in reachable([x]))
+
+
+def between(kinematics: Kinematics, start: Node, end: Node) -> list[tuple[Vector, Any]] | None:
+    """From the place of one node to that of another, in parts by frame."""
+    parts = kinematics.position(start.point, end.point)
+    if parts is None:
+        return None
+    if start.offset is not None:
+        parts = [*parts, (-start.offset, start.frame)]
+    return parts if end.offset is None else [*parts, (end.offset, end.frame)]
 
 
 def columns(v: Vector | None, speeds: Sequence[Expr]) -> Columns:
@@ -113,7 +135,7 @@ def tied(
 ) -> list[Node]:
     """The same nodes, with parents where these leave them fewer speeds."""
     numbers = _Numbers(nodes, kinematics, points, speeds)
-    order = sorted(range(len(nodes)), key=lambda k: (len(nodes[k].own), k))
+    order = sorted(range(len(nodes)), key=lambda k: (nodes[k].held, len(nodes[k].own), k))
     place = {old: new for new, old in enumerate(order)}
     found: list[Node] = []
     for new, old in enumerate(order):
@@ -142,10 +164,10 @@ def _hung(
     """A node with a parent: what remains of its partial velocities."""
     lever = None
     if tie.lever:
-        parts = kinematics.position(parent.point, node.point) or []
+        parts = between(kinematics, parent, node) or []
         if tie.lever == "rigid":
-            parts = [part for part in parts if part[1] == parent.body]
-        lever = kinematics.gathered(parts, parent.frame)
+            parts = _rigid(kinematics, parts, parent)
+        lever = numbers.cleaned(kinematics.gathered(parts, parent.frame))
     remains = numbers.remains(*which)
     turns: Columns = {}
     moves: Columns = {}
@@ -162,6 +184,16 @@ def _hung(
     return replace(
         node, turns=turns, moves=moves, parent=tie.parent, turned=tie.turned, lever=lever
     )
+
+
+def _rigid(
+    kinematics: Kinematics, parts: Sequence[tuple[Vector, Any]], parent: Node
+) -> list[tuple[Vector, Any]]:
+    """What stands still in the parent."""
+    fixed = [parent.body]
+    if kinematics.is_fixed(parent.body, parent.frame):
+        fixed.append(parent.frame)
+    return [part for part in parts if part[1] in fixed]
 
 
 def _less(
@@ -226,8 +258,7 @@ class _Numbers:
         """All ways in which a node may move with another one."""
         node, parent = self._nodes[which], self._nodes[other]
         levers = [""]
-        turns = parent.omega is not None and self._kinematics.oriented(parent.body) == parent.body
-        if node.velocity is not None and turns and parent.point is not None:
+        if node.velocity is not None and parent.omega is not None and parent.point is not None:
             levers += list(self._lever(which, other))
         turnings = [False]
         if node.omega is not None and parent.omega is not None:
@@ -263,15 +294,23 @@ class _Numbers:
         """From another node to this one, in the inertial frame: whole, and what turns with it."""
         if (which, other) not in self._levers:
             node, parent = self._nodes[which], self._nodes[other]
-            parts = self._kinematics.position(parent.point, node.point) or []
+            parts = between(self._kinematics, parent, node) or []
             found = {}
             if parts:
                 found["whole"] = self._sum(parts)
-                rigid = [part for part in parts if part[1] == parent.body]
+                rigid = _rigid(self._kinematics, parts, parent)
                 if rigid and len(rigid) < len(parts):
                     found["rigid"] = self._sum(rigid)
             self._levers[which, other] = found
         return self._levers[which, other]
+
+    def cleaned(self, v: Vector) -> Vector:
+        """A vector without measure numbers that are zero, though they are not written so."""
+        values = np.abs(np.array(list(evaluations(v, self._points)))).max(axis=0)
+        if not np.isfinite(values).all():
+            return v
+        zero = v.x.graph.zero
+        return Vector(*(zero if size <= NOISE * values.max() else e for e, size in zip(v, values)))
 
     def _sum(self, parts: Sequence[tuple[Vector, Any]]) -> Array:
         total = np.zeros((len(self._points), 3))

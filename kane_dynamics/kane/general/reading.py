@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from kane_dynamics.errors import ArgumentError, ModelError
+from kane_dynamics.kane.general.closures import Closure, closure
 from kane_dynamics.kane.general.held import held_rows
 from kane_dynamics.kane.general.kinematics import Kinematics
 from kane_dynamics.kane.general.model import Model
-from kane_dynamics.kane.general.nodes import Node, columns
+from kane_dynamics.kane.general.nodes import Node, columns, is_still
 from kane_dynamics.kane.general.solving import solved_exactly
 from kane_dynamics.symbolic.derivative import derivatives
 from kane_dynamics.symbolic.evaluate import evaluations
@@ -22,6 +23,8 @@ from kane_dynamics.symbolic.from_sympy import Conversion
 from kane_dynamics.symbolic.graph import Expr, Graph, reachable
 from kane_dynamics.symbolic.substitution import substituted
 from kane_dynamics.symbolic.vector import Matrix, Vector
+
+Bases = Literal["inertial", "moving", "aligned"]
 
 TRIALS = 4
 """Configurations at which it is judged what is zero."""
@@ -155,21 +158,40 @@ class Reading:
         return {x: places[rate] for x, rate in rates.items() if rate in places}
 
     # ------------------------------------------------------------------------------------ nodes
-    def nodes(self, inertial: bool) -> list[Node]:
+    def nodes(self, bases: Bases) -> list[Node]:
         """Bodies and what loads act on; velocities of points in the inertial frame, or in others.
 
         Parameters
         ----------
-        inertial : bool
-            Whether velocities are given in the inertial frame rather than in one that moves along.
+        bases : str
+            Whether velocities are given in the inertial frame, in frames that move along, or in
+            those that are aligned with what turns in them.
         """
         found: list[Node] = []
         for body in self.model.bodies:
             if self._moves(body):  # of what stands still nothing need be known
-                found.append(self._body(body, inertial))
+                found.append(self._body(body, bases))
         for where, what in self.model.loads:
-            self._load(found, where, what, inertial)
+            self._load(found, where, what, bases)
         return [self._with_columns(node) for node in found]
+
+    @property
+    def has_aligned(self) -> bool:
+        """Whether frames of bodies are not those in which what turns is oriented."""
+        kinematics = self.kinematics
+        frames = [each.frame for each in self.model.bodies if getattr(each, "frame", None)]
+        oriented = map(kinematics.oriented, frames)
+        return any(kinematics.aligned(each) != each for each in oriented)
+
+    def held_point(self, point: Any, bases: Bases) -> Node:
+        """A point that constraints hold."""
+        node = self._point(f"point {point.name}", point, bases)
+        return replace(self._with_columns(node), held=True)
+
+    @cached_property
+    def closure(self) -> Closure | None:
+        """The point that constraints hold, if there is one."""
+        return closure(self)
 
     def _is_still(self, where: Any) -> bool:
         """Whether a load acts on what never moves."""
@@ -193,20 +215,26 @@ class Reading:
             velocity += kinematics.angular_velocity(frame, kinematics.oriented(frame))
         return any(each is not self.graph.zero for each in velocity)
 
-    def _body(self, body: Any, inertial: bool) -> Node:
+    def _body(self, body: Any, bases: Bases) -> Node:
         from sympy.physics.mechanics import Particle
 
         kinematics, name = self.kinematics, str(body.name)
         mass = self.convert(body.mass, f"the mass of {name}")
         if isinstance(body, Particle) or getattr(body, "frame", None) is None:
-            return self._point(name, body.masscenter, inertial, mass=mass)
+            return self._point(name, body.masscenter, bases, mass=mass)
         own = kinematics.oriented(body.frame)
         if all(e is self.graph.zero for e in kinematics.angular_velocity(body.frame, own)):
             # what does not turn needs no inertia but its mass
-            return self._point(name, body.masscenter, inertial, mass=mass)
+            return self._point(name, body.masscenter, bases, mass=mass)
         frame, inertia = self._inertia(body)
+        if bases == "aligned":
+            turns = frame == own == body.frame
+            inward = kinematics.inward(own) if turns else None
+            if inward is not None and self._is_same(inertia, frame, inward):
+                frame = inward
+            frame, inertia = self._aligned(frame, inertia)
         omega = kinematics.angular_velocity(body.frame, frame)
-        basis = kinematics.inertial if inertial else frame
+        basis = kinematics.inertial if bases == "inertial" else frame
         velocity = kinematics.velocity(body.masscenter, basis)
         return Node(name, body.masscenter, body.frame, frame, basis, omega, velocity, mass, inertia)
 
@@ -225,13 +253,35 @@ class Reading:
                 return frame, found
         return own, self._tensor(dyadic, own, where)
 
+    def _is_same(self, inertia: Matrix, frame: Any, other: Any) -> bool:
+        """Whether inertia has the same elements in another frame, as that of a wheel has."""
+        turn = self.kinematics.rotation(frame, other)
+        flat = [e for row in turn for e in row] + [e for row in inertia for e in row]
+        values = np.array(list(evaluations(flat, self.trials))).reshape(-1, 2, 3, 3)
+        seen = values[:, 0] @ values[:, 1] @ np.swapaxes(values[:, 0], -1, -2)
+        return bool(np.abs(seen - values[:, 1]).max() <= 1e-12 * np.abs(seen).max())
+
+    def _aligned(self, frame: Any, inertia: Matrix) -> tuple[Any, Matrix]:
+        """Inertia in the frame that is aligned with what turns in its own."""
+        other = self.kinematics.aligned(frame)
+        if other == frame or not all(is_still(each) for row in inertia for each in row):
+            return frame, inertia
+        turn = self.kinematics.rotation(frame, other)
+        rows = turn.times(inertia).times(turn.transposed)
+        flat = [rows[min(i, j)][max(i, j)] for i in range(3) for j in range(3)]
+        values = np.abs(np.array(list(evaluations(flat, self.trials)))).max(axis=0)
+        noise, zero = 1e-15 * values.max(), self.graph.zero
+        clean = [zero if value <= noise else e for e, value in zip(flat, values)]
+        return other, Matrix(*(Vector(*clean[k : k + 3]) for k in (0, 3, 6)))
+
     def _tensor(self, dyadic: Any, frame: Any, where: str) -> Matrix:
         rows = dyadic.to_matrix(frame).tolist()
         return Matrix(*(Vector(*(self.convert(each, where) for each in row)) for row in rows))
 
-    def _point(self, name: str, point: Any, inertial: bool, mass: Expr | None = None) -> Node:
+    def _point(self, name: str, point: Any, bases: Bases, mass: Expr | None = None) -> Node:
         kinematics = self.kinematics
-        basis = kinematics.inertial if inertial else self._basis(point)
+        basis = kinematics.inertial if bases == "inertial" else self._basis(point)
+        basis = kinematics.aligned(basis) if bases == "aligned" else basis
         velocity = kinematics.velocity(point, basis)
         return Node(name, point, None, basis, basis, None, velocity, mass)
 
@@ -247,7 +297,7 @@ class Reading:
             key=lambda frame: kinematics.distance(frame, kinematics.inertial),
         )
 
-    def _load(self, nodes: list[Node], where: Any, what: Any, inertial: bool) -> None:
+    def _load(self, nodes: list[Node], where: Any, what: Any, bases: Bases) -> None:
         """Let a load act on the node that it belongs to."""
         from sympy.physics.mechanics import Point, ReferenceFrame
         from sympy.physics.vector import Vector as PhysicalVector
@@ -264,7 +314,7 @@ class Reading:
         if isinstance(where, Point):
             place = next((k for k, node in enumerate(nodes) if node.point == where), -1)
             if place < 0:
-                nodes.append(self._point(f"point {where.name}", where, inertial))
+                nodes.append(self._point(f"point {where.name}", where, bases))
             node = nodes[place]
             force = kinematics.in_frame(what, node.basis, text) if what != 0 else kinematics.zero
             nodes[place] = replace(node, forces=(*node.forces, force))

@@ -15,7 +15,7 @@ def reduced(reading: Reading) -> tuple[Array, tuple[Vanished, ...]]:
     zero, count = reading.graph.zero, len(reading.u)
     matrix: list[list[Expr]] = []
     owners: list[tuple[str, str]] = []
-    for node in reading.nodes(inertial=False):
+    for node in reading.nodes("moving"):
         if node.mass is None and node.inertia is None:
             continue
         for kind, columns in (("velocity", node.moves), ("angular velocity", node.turns)):
@@ -36,4 +36,4 @@ def reduced(reading: Reading) -> tuple[Array, tuple[Vanished, ...]]:
 
 def body_by_body(reading: Reading) -> Operations:
     """What Kane's equations take, formed from partial velocities with all zeros left out."""
-    return operations(Formulation(reading, False, False).resisting(True)[: len(reading.u)])
+    return operations(Formulation(reading, "moving", False).resisting(True)[: len(reading.u)])
