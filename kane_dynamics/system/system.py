@@ -118,6 +118,12 @@ class System(StateFunctions):
         self._model, self._potential = model, potential
         self._form(values, late, fed, None, backend=backend, cache=cache)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are formed anew, and find what is compiled in the cache."""
+        options = {"backend": self._functions.backend, "cache": self._functions.cache}
+        given = (self._model, self._potential, dict(self._constants), self._late, self._fed)
+        return _formed, (*given, options)
+
     def __repr__(self) -> str:
         q, u = ", ".join(self.coordinate_names), ", ".join(self.speed_names)
         return f"<System: coordinates {q}; speeds {u}>"
@@ -340,6 +346,15 @@ class System(StateFunctions):
             )
         given = self._given("simulate", 0.0, np.concatenate([q, u]), inputs)
         return self._held.named(given)
+
+
+def _formed(
+    model: Model, potential: Any, values: dict[Any, float], late: Any, fed: Any, options: Any
+) -> System:
+    system = object.__new__(System)
+    system._model, system._potential = model, potential
+    system._form(values, late, fed, None, **options)
+    return system
 
 
 def _from_matrix(found: ReducedSpeeds, speeds: Sequence[Any]) -> dict[Any, Any]:
