@@ -52,6 +52,9 @@ RELEASE = ctypes.cast(ctypes.pythonapi.Py_DecRef, POINTER).value
 LONG = 5000
 """Steps of a run for which constraints that hold at first are written out, which takes a while."""
 
+FILES = ("elimination.c", "constraints.c", "steps.c", "loop.c")
+"""Of one text, one after the other."""
+
 FLAGS = ("-O3", "-fno-tree-vectorize")
 """Of the compiler: what kernels write number by number is read so, too, which is faster."""
 
@@ -74,7 +77,7 @@ CONSTANTS = {
         "PATIENCE",
     ),
 }
-"""Numbers that loop.c gets when it is compiled, and where they stand."""
+"""Numbers that these get when they are compiled, and where they stand."""
 
 
 def _fields(kind: Any, names: str) -> tuple[tuple[str, Any], ...]:
@@ -82,7 +85,7 @@ def _fields(kind: Any, names: str) -> tuple[tuple[str, Any], ...]:
 
 
 class TableStruct(ctypes.Structure):
-    """``Table`` of loop.c."""
+    """``Table`` of steps.c."""
 
     _fields_ = (
         *_fields(INTEGER, "count width terms span"),
@@ -91,7 +94,7 @@ class TableStruct(ctypes.Structure):
 
 
 class RunStruct(ctypes.Structure):
-    """``Run`` of loop.c."""
+    """``Run`` of steps.c."""
 
     _fields_ = (
         *_fields(INTEGER, "n nq m state quaternion_count table_count"),
@@ -120,9 +123,9 @@ class RunStruct(ctypes.Structure):
 
 
 def source() -> str:
-    """The text of constraints.c and loop.c, with the constants of Python."""
+    """The text of `FILES`, with the constants of Python."""
     names = [(name, getattr(home, name)) for home, names in CONSTANTS.items() for name in names]
-    files = (Path(__file__).with_name(name) for name in ("constraints.c", "loop.c"))
+    files = (Path(__file__).with_name(name) for name in FILES)
     text = "".join(map(source_text, files))
     return "".join(f"#define {name} {value!r}\n" for name, value in names) + text
 
@@ -147,7 +150,7 @@ def _loop_function(cache: bool | str, locked: bool) -> Callable[..., int]:
     kind = ctypes.PYFUNCTYPE if locked else ctypes.CFUNCTYPE
     function = kind(INTEGER, ctypes.POINTER(RunStruct), INTEGER)(address)
     if function(None, 0) != ctypes.sizeof(RunStruct):
-        raise AssertionError("loop.c and compiled.py describe different runs")
+        raise AssertionError("steps.c and compiled.py describe different runs")
     return function
 
 

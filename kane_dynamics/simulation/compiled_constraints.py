@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 INTEGER, POINTER = ctypes.c_int64, ctypes.c_void_p
 
 LOOK, GO_BACK, TRY, TAKE, CORRECT, IMPOSE = 0, -1, -2, -3, -4, -5
-"""What compiled code is asked for instead of steps; the same numbers stand in loop.c."""
+"""What compiled code is asked for instead of steps; the same numbers stand in steps.c."""
 
 INTEGERS = (
     *("dependent", "independent", "pivot_row", "acting", "used", "spare", "there"),
@@ -36,7 +36,7 @@ def _fields(kind: Any, names: str) -> tuple[tuple[str, Any], ...]:
 
 
 class NamedStruct(ctypes.Structure):
-    """``Named`` of constraints.c."""
+    """``Named`` of elimination.c."""
 
     _fields_ = (
         *_fields(INTEGER, "n nq count state"),

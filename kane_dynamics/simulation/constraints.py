@@ -40,7 +40,7 @@ Bounds = Mapping[str, tuple[float, float]]
 
 
 class Kind(IntEnum):
-    """What becomes of a constraint; the same numbers stand in loop.c."""
+    """What becomes of a constraint; the same numbers stand in steps.c."""
 
     LIMITED = 0
     """Holds its speed at zero (mode 0) up to a limit of its force, then slides (mode ±1)."""

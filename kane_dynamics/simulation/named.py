@@ -23,7 +23,7 @@ begin to hold."""
 
 UNWATCHED, PUSHES, OPEN = 0, 1, 2
 NO_GRIP, STICKS, SLIDES = 0, 1, 2
-"""Of what is watched of a row, and of how a limited force stands; as in constraints.c."""
+"""Of what is watched of a row, and of how a limited force stands; as in elimination.c."""
 
 
 @dataclass(frozen=True, eq=False)

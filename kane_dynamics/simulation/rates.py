@@ -37,7 +37,7 @@ Switched = tuple[Constraint, tuple[Expr, Sequence[Expr]]]
 
 
 class Layout:
-    """Where everything stands in what follows from a state; the same in loop.c.
+    """Where everything stands in what follows from a state; the same in steps.c.
 
     First the rates of the state, which is q, u and the work done: qdot, udot and the power of
     forces without potential. Then the torques of the input, the other generalized forces, those

@@ -14,7 +14,7 @@ from kane_dynamics.simulation.problem import Problem
 from kane_dynamics.simulation.status import Status
 
 COLUMNS = ("t", "q", "u", "udot", "tau", "other_forces", "work")
-"""In the order in which loop.c knows them."""
+"""In the order in which steps.c knows them."""
 
 
 class Recording:

@@ -1,6 +1,6 @@
 """A simulation under way in Python: what follows from a state, and how modes end and change.
 
-The same stands in loop.c, for which this is the explanation.
+The same stands in steps.c and loop.c, for which this is the explanation.
 """
 
 from __future__ import annotations

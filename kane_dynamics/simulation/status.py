@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """Where it is; the same numbers stand in loop.c, but for those that only Python has."""
+    """Where it is; the same numbers stand in elimination.c, but for those that only Python has."""
 
     RUNNING = 0
     FINISHED = 1
