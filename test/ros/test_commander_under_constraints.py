@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from hardware.robots import TIMES
 from linkages import FIVE_BAR, FIVE_BAR_LOOP
-from test_commander_on_mechanism import Rig
+from test_commander_on_mechanism import MS, Rig, Wish
 
 import kane_dynamics as kd
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.ros.commands.commander import Commander
 from kane_dynamics.ros.commands.state import State
+from kane_dynamics.ros.commands.trust import Seen
+from kane_dynamics.ros.messages.stamps import SECOND
 from kane_dynamics.ros.parameters.settings import Settings
 from kane_dynamics.ros.robot.model import load_model
 from kane_dynamics.simulation.trajectory import Trajectory, trajectory_through
@@ -179,3 +181,33 @@ def test_no_callback_has_to_compile_anything(tmp_path: Path) -> None:
     model.commanded.mass_matrix(q)
     assert compiled
     assert set(cache.rglob("*")) - set(compiled) == compiled_since
+
+
+def test_wheels_carry_a_base_and_its_arm_along_their_way() -> None:
+    motors = ("left_wheel", "right_wheel", "shoulder", "elbow")
+    file = URDF / "mobile_manipulator.yaml"
+    given = Settings(constraints=str(file), actuated=motors, idle="hold")
+    model = load_model((URDF / "mobile_manipulator.urdf").read_text(), given)
+    joints, q, u = np.flatnonzero(model.actuated), np.zeros(7), np.zeros(7)
+    points = q[joints] + np.array([[0, 0, 0, 0], [1.0, 1.5, 0.2, 0.1], [2.0, 2.2, -0.1, 0.1]])
+    times = np.linspace(0.0, 0.8, 81)
+    part = trajectory_through(np.array([0.0, 0.4, 0.8]), points)
+    states = model.completed(part.sample(times), joints, q, times)
+    now = 1000 * SECOND
+    wish = Wish(Trajectory(times, *states), now + SECOND // 2)
+    due = lambda t: wish if wish.begin <= t <= wish.end else None  # noqa: E731
+    commander = Commander(model.commanded, given, due)
+    commander.enable(Seen(q, u, np.full(7, now)), now)
+    efforts, h = model.commanded.gravity(q), MS / SECOND
+    for k in range(1600):
+        came = commander.step(Seen(q, u, np.full(7, now)), now + MS // 2) if k % 2 == 0 else None
+        middle = u + 0.5 * h * model.dynamics.forward_dynamics(q, u, efforts)
+        after = model.dynamics.forward_dynamics(q + 0.5 * h * u, middle, efforts)
+        q, u = q + h * middle, u + h * after
+        efforts = efforts if came is None else came
+        now += MS
+    assert commander.state is State.HOLDING
+    assert not commander.tripped
+    assert wish.worst <= 1e-3
+    assert np.abs(q - states.positions[-1])[joints].max() <= 1e-4
+    assert np.abs(q - states.positions[-1]).max() <= 1e-3, "the base has come along"
