@@ -181,6 +181,8 @@ class Making:
         place = self._place / f"hardware{self._hardware_count}"
         with self._clock.held_by_processes():
             self._hardware = Hardware(place, ROBOT.urdf, JOINTS, initial=HOME.tolist())
+        # meanwhile answers are heard: results of goals are not kept for long
+        self._client.until(lambda: self._hardware.has_answered, "hardware")
         self._hardware.ready()
 
     def _start_node(self) -> None:
@@ -225,6 +227,7 @@ class Making:
         self._graph.end(self._node, signal.SIGKILL)
         self._end_life(killed=True)
         self._handles.clear()
+        self._spin(0.2)  # what it has said before
         self._client.status.clear()
         self._start_node()
         self._hardware.brake(False)

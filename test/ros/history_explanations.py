@@ -14,12 +14,17 @@ from history_verdict import Verdict
 
 from kane_dynamics.simulation.trajectory import Sample
 
+_LIKELY_WINDOWS = [(lead, 0.002) for lead in (0.0005, 0.00075, 0.001)]
 _WINDOWS = [
     (lead, period)
-    for period in (0.002, 0.001, 0.004, 0.007, 0.012, 0.02)
-    for lead in (0.0005, 0.002, 0.005)
+    for period in (0.002, 0.001, 0.003, 0.004, 0.005, 0.007, 0.012, 0.02)
+    for lead in (0.0005, 0.001, 0.002, 0.005)
 ]
 """Seconds until a command has come, and until the next one has, as the node may expect it."""
+
+_LIKELY = 4  # ways of joining a plan that are looked at closely
+_STAGES = [(_LIKELY_WINDOWS, 0, 1), (_WINDOWS, 0, _LIKELY), (_LIKELY_WINDOWS, 1, _LIKELY)]
+"""How a plan is looked for: in which windows, with the newest states or all, in how many ways."""
 
 _CLOSE, _HELD = 1e-6, 1e-3  # of the effort limits: what counts as equal where all is known
 _IN_MOTION = 0.003  # of the effort limits: the instant is known to some ms only
@@ -27,7 +32,11 @@ _FADED = 0.01  # of the effort limits: how exactly it is known what other parame
 _SLEWING = 0.15  # s, for which a command may be on its way without going as fast as it can
 _SLOW = 0.8  # share of the velocity limit, up to which a floating arm is not held back
 _ASKED = 12  # commands that are asked where the arm is held
-_LIKELY = 3  # ways of joining a plan that are looked at closely
+_INSTANTS = 16  # between two commands, at which a plan may have been joined
+_LOOKS = 3  # commands, at which a plan that has begun may be joined
+_SETTLED = 30  # commands, after which it is known how a plan was joined
+_IN_VAIN = 10  # commands, after which what explains them is not looked for everywhere
+_MISFIT = 0.1  # of the effort limits: how much a command that does not fit at all counts
 _GUESSES = 16  # states that one of them may have known
 BLIND = round(3.6 * SECOND)
 """Ns: the longest time of braking without joint states, after a timeout."""
@@ -49,7 +58,10 @@ class Explanations:
         self._offset = np.zeros(len(lifetime.limits))
         self._ways: dict[int, list[Plan]] = {}
         """How the plans that were taken up can have been joined, the likeliest first."""
+        self._looks: dict[int, tuple[tuple[int, int], int]] = {}
         self._way: Plan | None = None
+        self._in_vain = 0
+        """Commands one after the other that nothing has explained."""
         self._wanted: list[Callable[[Array], Sample]] = []
         """Where the arm can have been wanted until now, by the times (N,)."""
 
@@ -66,6 +78,7 @@ class Explanations:
                 self._of.commands[k - 1] if k and not self._of.begins(k) else self._of.commands[k]
             )
             how, away, floor = self._explain(k, words, before, holds.get(k), floor)
+            self._in_vain = 0 if how else self._in_vain + 1
             if not how:
                 self._verdict.found(self._of.sent[k], "explained", self._unexplained(k, words))
                 away = np.zeros(len(self._of.limits), bool)
@@ -115,14 +128,17 @@ class Explanations:
                 found = self._fit_states(k, before, law, _HELD, fade)
                 if found is not None and not (found.any() and self._of.tripped[k]):
                     return "holding", found, floor
-                if self._of.tripped[k] and self._brakes(k, values):
-                    return "held after a trip", none, floor
+                found = self._braked(k, values, before) if self._of.tripped[k] else None
+                if found is not None:
+                    return "held after a trip", found, floor
             if "following" in words:
                 found, plan = self._followed(k, values, before, fade, floor)
                 if found is not None:
                     return "following", found, plan
-            if "braking" in words and self._brakes(k, values):
-                return "braking", none, floor
+            if "braking" in words:
+                found = self._braked(k, values, before)
+                if found is not None:
+                    return "braking", found, floor
         return "", none, floor
 
     def _fit_states(
@@ -144,10 +160,15 @@ class Explanations:
         None if in no row every joint is there or on its way.
         """
         wanted = np.clip(wanted, -self._of.limits, self._of.limits)
-        command = self._of.commands[k]
-        tolerance = np.asarray(close)[..., None] * self._of.limits
+        tolerance = np.asarray(close)[..., None] * self._of.limits + np.zeros_like(wanted)
         if fade is not None:
             tolerance = tolerance + self._faded(k, fade, np.abs(wanted - before))
+        return self._among(k, before, wanted, tolerance, fade)
+
+    def _among(
+        self, k: int, before: Array, wanted: Array, tolerance: Array, fade: Fade | None = None
+    ) -> np.ndarray | None:
+        command = self._of.commands[k]
         there = np.abs(wanted - command) <= tolerance
         low, high = np.minimum(before, wanted) - tolerance, np.maximum(before, wanted) + tolerance
         fine = (there | ((command >= low) & (command <= high))).all(axis=1)
@@ -211,59 +232,72 @@ class Explanations:
         """The plans that were sent, the one that was followed last before later ones."""
         since = self._of.sent[k - 1] if k else self._of.sent[k]
         until = bisect_right(self._of.plans_asked, int(self._of.sent[k]))
-        instants = np.unique(
-            np.append(
-                np.linspace(max(since, self._of.sent[k] - 20 * MS), self._of.sent[k], 6)[1:],
-                np.linspace(since, self._of.sent[k], 4),
-            )
-        )[::-1]
+        instants = _instants(since, self._of.sent[k], 6)
         on_its_way: tuple[np.ndarray | None, int] = None, floor
-        for index in range(floor, until):
-            known = self._ways.get(index)
-            ways = known or self._joined(index, since, self._of.sent[k])
-            for way in self._likeliest(k, ways, instants, values):
-                for window in _WINDOWS:
-                    found = self._along(k, way.at(instants, *window), values, before, fade)
+        plans = range(floor, until)
+        looks = [self._look_for_ways(index, since, self._of.sent[k]) for index in plans]
+        for index, count in zip(plans, looks):
+            if count <= _LOOKS or count % _LOOKS == 0:
+                self._weigh(k, index, instants, values)
+        for stage, (windows, states, most) in enumerate(_STAGES):
+            settled = on_its_way[0] is not None and min(looks) > _SETTLED
+            if stage and (settled or self._in_vain > _IN_VAIN):
+                break
+            if stage == 1:
+                for index in plans:
+                    self._weigh(k, index, instants, values)
+                instants = _instants(since, self._of.sent[k], 24)
+            for index in plans:
+                for way in self._ways[index][:most]:
+                    wanted = way.at(instants, windows)
+                    found = self._along(k, wanted, values, before, fade, states)
                     if found is not None and not found.any():
-                        self._way, self._ways[index] = (
-                            way,
-                            [way, *(w for w in ways if w is not way)],
-                        )
+                        self._way = way
+                        self._ways[index].sort(key=lambda each: each is not way)
                         return found, index
                     if on_its_way[0] is None and found is not None:
                         on_its_way, self._way = (found, index), way
-                        self._ways.setdefault(index, ways)
         return on_its_way
 
-    def _likeliest(
-        self, k: int, ways: list[Plan], instants: Array, values: dict[str, Any]
-    ) -> Iterator[Plan]:
-        """The way that was right before, then some of the others whose torques are nearest."""
-        yield from ways[:1]
-        if len(ways) < 2:
+    def _weigh(self, k: int, index: int, instants: Array, values: dict[str, Any]) -> None:
+        """Add to the misfits of ways how far they are from a command; keep the better half."""
+        places, ways = next(self._of.recent(k, self._of.timeout)), self._ways[index]
+        if not (len(ways) > 1 and len(places)):
             return
-        places = next(self._of.recent(k, self._of.timeout))
-        q, v = self._of.q[places], self._of.v[places]
-        misfits = []
-        for way in ways[1:]:
-            wanted = way.at(instants, *_WINDOWS[0])
-            torques = [
-                self._feedback(values, Sample(*(x[at] for x in wanted)), q, v, True)
-                for at in (0, len(instants) // 2, -1)
-                if len(q)
-            ]
-            off = np.abs(np.array(torques) - self._of.commands[k]) / self._of.limits
-            misfits.append(off.max(axis=-1).min(initial=np.inf))
-        yield from (ways[1 + at] for at in np.argsort(misfits)[:_LIKELY])
+        samples = [way.at(instants, _LIKELY_WINDOWS[:2]) for way in ways]
+        wanted = Sample(*(np.concatenate(parts) for parts in zip(*samples)))
+        each = np.tile(places, len(wanted.positions))
+        goals = Sample(*(np.repeat(x, len(places), axis=0) for x in wanted))
+        law = self._feedback(values, goals, self._of.q[each], self._of.v[each], True)
+        off = (np.abs(law - self._of.commands[k]) / self._of.limits).max(axis=1)
+        for way, misfit in zip(ways, off.reshape(len(ways), -1).min(axis=1)):
+            way.misfit += min(float(misfit), _MISFIT)
+        ways.sort(key=lambda way: way.misfit)
+        if self._looks[index][1] > _LOOKS:
+            del ways[max(len(ways) // 2, _LIKELY) :]
 
-    def _joined(self, index: int, since: int, sent: int) -> list[Plan]:
-        """A plan as it is, and joined from where the arm can have been wanted until then."""
+    def _look_for_ways(self, index: int, since: int, sent: int) -> int:
+        """Note how a plan may be joined now, if it has only just begun, or something was told.
+
+        How many commands there have been since then.
+        """
         plans = [plan for plan in self._of.plans[index][1] if plan.begin <= sent + MS]
+        moment = len(plans), bisect_right(self._of.told_sent, sent)
+        before, looks = self._looks.get(index, (moment, 0))
+        looks = looks + 1 if moment == before else 1
+        self._looks[index] = moment, looks
+        ways = self._ways.setdefault(index, [])
+        if looks <= _LOOKS:
+            ways += self._joined(plans, since, sent)
+        return looks
+
+    def _joined(self, plans: list[Plan], since: int, sent: int) -> list[Plan]:
+        """Plans as they are, and joined from where the arm can have been wanted until then."""
         return plans + [
             Joined(plan, t, Sample(*(x[0] for x in wanted(np.array([t])))), self._of.speeds)
             for plan in plans
             for wanted in self._wanted
-            for t in np.linspace(since, sent, 4)
+            for t in _instants(since, sent, _INSTANTS)
         ]
 
     def _remember(self, how: str, k: int, held: Array | None) -> None:
@@ -277,25 +311,31 @@ class Explanations:
             self._wanted = [_moving(self._of.q[at], self._of.v[at]) for at in places[-4:]]
 
     def _along(
-        self, k: int, wanted: Sample, values: dict[str, Any], before: Array, fade: Fade | None
+        self,
+        k: int,
+        wanted: Sample,
+        values: dict[str, Any],
+        before: Array,
+        fade: Fade | None,
+        states: int,
     ) -> np.ndarray | None:
         """Which joints are on their way to the torques of a plan at one of some instants."""
         best = None
-        if values["control"] != "feedforward":
-            for places in self._of.recent(k, self._of.timeout):
-                q, v = self._of.q[places], self._of.v[places]
-                for at in range(len(wanted.positions) if len(q) else 0):
-                    law = self._feedback(values, Sample(*(x[at] for x in wanted)), q, v, True)
-                    found = self._fits(k, before, law, _IN_MOTION, fade)
-                    if found is not None and not found.any():
-                        return found
-                    best = found if best is None else best
+        places = [*self._of.recent(k, self._of.timeout)][-states]
+        if values["control"] != "feedforward" and len(places):
+            each = np.tile(places, len(wanted.positions))
+            goals = Sample(*(np.repeat(x, len(places), axis=0) for x in wanted))
+            law = self._feedback(values, goals, self._of.q[each], self._of.v[each], True)
+            best = self._fits(k, before, law, _IN_MOTION, fade)
+            if best is not None and not best.any():
+                return best
         # without feedback; or states are late, and the motion goes on as planned
         found = self._fits(k, before, self._of.arm.inverse_dynamics(*wanted), _IN_MOTION, fade)
         return found if best is None or (found is not None and not found.any()) else best
 
-    def _brakes(self, k: int, values: dict[str, Any]) -> bool:
-        """Whether a torque is one that brings the arm to rest from a state it was in."""
+    def _braked(self, k: int, values: dict[str, Any], before: Array) -> np.ndarray | None:
+        """Which joints are on their way to torques that brake the arm from a state it was in."""
+        best = None
         for longest in (self._of.timeout, BLIND):
             for places in self._of.recent(k, longest):
                 if not len(places):
@@ -312,9 +352,11 @@ class Explanations:
                 needed = self._of.arm.inverse_dynamics(q, v, 0.0 * v)
                 most = np.abs(self._of.arm.mass_matrix(q)) @ bound + torque
                 most = most + np.abs(needed - self._of.arm.gravity(q))
-                if (np.abs(self._of.commands[k] - needed) <= most).all(axis=1).any():
-                    return True
-        return False
+                found = self._among(k, before, needed, most)
+                if found is not None and not found.any():
+                    return found
+                best = found if best is None else best
+        return best
 
     # ------------------------------------------------------------------------------------ holding
     def _held_places(self) -> dict[int, Array]:
@@ -390,6 +432,12 @@ class Explanations:
         accelerations = np.linalg.solve(self._of.arm.mass_matrix(q), lacking[..., None])[..., 0]
         implied: Array = q + (accelerations + kd_ * v) / kp
         return implied
+
+
+def _instants(since: int, sent: int, count: int) -> Array:
+    """Times between two commands, the last first: most are computed shortly before being sent."""
+    late = np.linspace(max(since, sent - 4 * MS), sent, count)
+    return np.unique(np.append(late, np.linspace(max(since, sent - 20 * MS), sent, 5)))[::-1]
 
 
 def _moving(position: Array, velocity: Array) -> Callable[[Array], Sample]:

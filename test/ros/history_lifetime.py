@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from history_messages import MS, SECOND, Array, History, Life, Motion
@@ -19,19 +19,32 @@ _NEWEST = 6  # states that are looked at first
 
 
 class Plan:
-    """A trajectory at a possible place in time."""
+    """A trajectory at a possible place in time.
+
+    `misfit` is how far commands were from it, summed up.
+    """
 
     def __init__(self, motion: Motion, reference: int) -> None:
         self.begin = reference
+        self.misfit = 0.0
         self._motion = trajectory_through(
             motion.times, motion.positions, motion.velocities, motion.accelerations
         )
 
-    def at(self, times: Array, lead: float, period: float) -> Sample:
-        """States at times (N,) in ns, with the mean acceleration of a period after a lead, in s."""
-        now, before, after = (self.states(times + late) for late in leads(lead, period))
-        mean = (after.velocities - before.velocities) / period
-        return Sample(now.positions, now.velocities, mean)
+    def at(self, times: Array, windows: Sequence[tuple[float, float]]) -> Sample:
+        """States at times (N,) in ns, with mean accelerations, for each of the windows.
+
+        A window is a lead and a period in s, for which the mean is taken after the lead.
+        """
+        lead, period = np.array(windows).T[..., None]  # a row for each window
+        late = np.concatenate([0.0 * lead, lead, lead + period])
+        states = self.states((times + SECOND * late).ravel())
+        positions, velocities = (
+            x.reshape(3, len(windows), len(times), -1)
+            for x in (states.positions, states.velocities)
+        )
+        mean = (velocities[2] - velocities[1]) / period[..., None]
+        return Sample(*(x.reshape(-1, x.shape[-1]) for x in (positions[0], velocities[0], mean)))
 
     def states(self, times: Array) -> Sample:
         """States at times (N,) in ns."""
@@ -45,7 +58,7 @@ class Joined(Plan):
     """
 
     def __init__(self, plan: Plan, taken_up: float, before: Sample, speeds: Array) -> None:
-        self.begin, self._motion = plan.begin, plan._motion
+        self.begin, self._motion, self.misfit = plan.begin, plan._motion, 0.0
         self._taken_up = taken_up
         wanted = plan.states(np.array([taken_up]))
         self._off = before.positions - wanted.positions[0]
@@ -61,11 +74,6 @@ class Joined(Plan):
         fading = self._off / total * (-30.0 * s**2 + 60.0 * s**3 - 30.0 * s**4)
         fading = fading + self._speed * (1.0 - 18.0 * s**2 + 32.0 * s**3 - 15.0 * s**4)
         return Sample(wanted.positions + off, wanted.velocities + fading, wanted.accelerations)
-
-
-def leads(lead: float, period: float) -> tuple[float, float, float]:
-    """Now, when a command has come, and when the next one has, in ns."""
-    return 0.0, lead * SECOND, (lead + period) * SECOND
 
 
 class Lifetime:

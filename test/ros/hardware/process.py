@@ -77,6 +77,11 @@ class Hardware:
     def __exit__(self, *_: object) -> None:
         self.end()
 
+    @property
+    def has_answered(self) -> bool:
+        """Whether there is something to read of it, so that nobody waits who reads it."""
+        return bool(select.select([self.process.stdout], [], [], 0.0)[0])
+
     def ready(self) -> Hardware:
         """Wait until its joint states flow."""
         if not self._ready:
