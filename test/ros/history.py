@@ -245,6 +245,8 @@ class Making:
         """Other hardware at home; nothing is commanded until all have found it."""
         self._done["set up anew"] += 1
         self._resume()
+        self._hardware.ask_to_end()
+        self._client.until(lambda: self._hardware.process.poll() is not None, "its end")
         self._hardware.end()
         request = self._ask_to_enable(False)
         self._client.until(lambda: request.answered, "an answer to the wish to end commands")
@@ -404,6 +406,7 @@ class Making:
         def answered(future: Any) -> None:
             handle = future.result()
             goal.accepted = handle.accepted
+            goal.identity = bytes(handle.goal_id.uuid)
             if handle.accepted:
                 self._handles.append(handle)
                 handle.get_result_async().add_done_callback(ended)

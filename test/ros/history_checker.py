@@ -45,6 +45,10 @@ def check(history: History, dynamics: kd.Dynamics) -> Verdict:
 # ------------------------------------------------------------------------------------------ goals
 def _check_goals(history: History, verdict: Verdict) -> None:
     """Each goal ends once, and none succeeds that is not at its end."""
+    succeeded: dict[bytes, int] = {}
+    for when, identity, status in history.statuses:
+        if status == GoalStatus.STATUS_SUCCEEDED:
+            succeeded.setdefault(identity, when)
     for goal in history.goals:
         killed = any(life.killed and life.begin <= goal.asked <= life.end for life in history.lives)
         if len(goal.results) != 1 and not killed:
@@ -52,9 +56,12 @@ def _check_goals(history: History, verdict: Verdict) -> None:
         for when, status, _, _ in goal.results:
             if status not in _TERMINAL:
                 verdict.found(when, "results", f"a goal has ended in status {status}")
-            if status == GoalStatus.STATUS_SUCCEEDED and not goal.sound:
+            if status != GoalStatus.STATUS_SUCCEEDED:
+                continue
+            sent = succeeded.get(goal.identity, when)  # its result may have been read late
+            if not goal.sound:
                 verdict.found(when, "success", "a goal that nobody can follow has succeeded")
-            elif status == GoalStatus.STATUS_SUCCEEDED and not _was_at(history, goal.last, when):
+            elif not _was_at(history, goal.last, sent):
                 verdict.found(when, "success", "a goal has succeeded that was not at its end")
     ended: dict[bytes, int] = {}
     for when, identity, status in history.statuses:

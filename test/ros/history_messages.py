@@ -81,7 +81,8 @@ class Motion(Request):
 class Goal:
     """A goal and what came of it; `sound` says whether there is a motion in it.
 
-    `results` holds when each result came, its status, code and sentence.
+    `results` holds when each result came, its status, code and sentence; `identity` is that of
+    messages that tell its status.
     """
 
     asked: int
@@ -89,6 +90,7 @@ class Goal:
     last: Array
     accepted: bool = False
     results: list[tuple[int, int, int, str]] = field(default_factory=list)
+    identity: bytes = b""
 
 
 @dataclass(frozen=True)

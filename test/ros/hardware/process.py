@@ -94,11 +94,15 @@ class Hardware:
         self._order("wait_for_commander")
         return self
 
+    def ask_to_end(self) -> None:
+        """Have the process end, which it does when its record is written."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
     def end(self) -> Record:
         """End the process; the record of all it did."""
         if self.process.poll() is None:
-            assert self.process.stdin is not None
-            self.process.stdin.close()
+            self.ask_to_end()
             try:
                 self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
