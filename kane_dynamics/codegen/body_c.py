@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from kane_dynamics.symbolic.c import MACROS
 from kane_dynamics.symbolic.graph import Expr
+from kane_dynamics.symbolic.interleaving import interleaved
 from kane_dynamics.symbolic.pieces import Step, in_pieces
 from kane_dynamics.symbolic.program import Program
-from kane_dynamics.symbolic.schedule import schedule
+from kane_dynamics.symbolic.schedule import Schedule, schedule
 from kane_dynamics.symbolic.text import write
 
 SIDE_BY_SIDE = 4
@@ -20,9 +21,18 @@ def body(program: Program) -> str:
 
     ``in_<name>(i)`` reads an input, ``out(i)`` is an output, ``SINCOS2(x, s, c, y, t, d)`` assigns
     sines and cosines of two angles, ``SIGN(x)`` and the like are functions, and ``REAL(x)`` makes
-    a number a value of type ``real``.
+    a number a value of type ``real``. Where an order suits one state better than many, both stand
+    there: of many states, side by side, there is always one to go on with.
     """
     plan = schedule(program)
+    interwoven = interleaved(plan)
+    if interwoven is plan:
+        return _in_order(program, plan)
+    of_one, of_many = _in_order(program, interwoven), _in_order(program, plan)
+    return "\n".join(["#if defined(ONE_STATE)", of_one, "#else", of_many, "#endif"])
+
+
+def _in_order(program: Program, plan: Schedule) -> str:
     cut = in_pieces(program, plan)
     names = {**plan.names, **{node: f"kept[{place}]" for node, place in cut.places.items()}}
     bodies = [_statements(piece, plan.names, names) for piece in cut.pieces]
