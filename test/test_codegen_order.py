@@ -81,6 +81,7 @@ def test_not_too_many_values_wait(monkeypatch):
     program = program_of("f", [("x", 200)], (1,), [total])
     plan = schedule(program)
     monkeypatch.setattr(interleaving, "ENOUGH", float("inf"))
+    monkeypatch.setattr(interleaving, "LONGEST", 5000)
     waiting = {}
     for more in (5, 1000):
         monkeypatch.setattr(interleaving, "MORE_ALIVE", more)

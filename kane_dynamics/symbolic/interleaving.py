@@ -27,8 +27,8 @@ DELAY = {"neg": 0, "div": 13, "sqrt": 20}
 MORE_ALIVE = 32
 """Values that may wait in addition to those that wait in the given order: each is to be stored."""
 
-LONGEST = 1100
-"""Statements beyond which instructions come from farther away than results, and order costs."""
+LONGEST = 520
+"""Statements beyond which instructions themselves are waited for: the order makes more of them."""
 
 ENOUGH = 5
 """Operations for each cycle of the longest way: with so many, there is always one to begin."""
