@@ -130,10 +130,11 @@ class AdaptiveSteps(Run):
 
         What is held where it has been held before was let go by no more than the error of its
         position, which a stiff stop or controller turns into a force. From then on it must be
-        pushed harder, twice as hard each time, until it moves further than the tolerance.
+        pushed harder, twice as hard each time, until it moves further than the tolerance. All that
+        comes to rest is therefore held at first.
         """
         held = self.stuck
-        self.x = self.change(self.x, k, False)
+        self.x = self.change(self.x, k, True)
         now = self.stuck & ~held
         if not now.any():
             return

@@ -106,7 +106,8 @@ static void take_stock(Run *r)
                            (size_t)r->named->count * sizeof(int64_t));
 }
 
-/* The modes after a state where some have ended; what has come to rest is held at first. */
+/* The modes after a state where some have ended; what comes to rest slides back at first,
+ * and is held where that does not lead back. */
 static void change(Run *r, int pin)
 {
     const double *g = events(r, r->k);
@@ -114,7 +115,7 @@ static void change(Run *r, int pin)
         if (g[c] < 0.0 && !is_stuck(r, c)) {
             if (r->kinds[c] == LIMITED)
                 r->x[r->nq + r->rows[c]] = 0.0, r->pinned[c] = pin;
-            r->modes[c] = r->kinds[c] == LIMITED ? 0.0 : 1.0 - r->modes[c];
+            r->modes[c] = r->kinds[c] != LIMITED ? 1.0 - r->modes[c] : pin ? 0.0 : -r->modes[c];
         }
     take_stock(r);
     r->known = 0;
@@ -126,16 +127,16 @@ static void change(Run *r, int pin)
 static int agree(Run *r)
 {
     const double *g = events(r, r->k), *push = pushes(r, r->k);
-    int64_t found = -1;
+    int64_t found = -1, hardest = -1;
     double most = 0.0;
-    for (int64_t c = 0; c < r->m; c++)
-        if (is_stuck(r, c) && !r->pinned[c] && g[c] < 0.0 && fabs(push[c]) / r->limits[c] > most)
-            found = c, most = fabs(push[c]) / r->limits[c];
-    if (found >= 0)
-        r->modes[found] = push[found] > 0.0 ? 1.0 : -1.0;
     for (int64_t c = 0; c < r->m && found < 0; c++)
         if (r->kinds[c] == LIMITED && r->x[r->nq + r->rows[c]] == 0.0 && g[r->m + c] < 0.0)
             r->modes[found = c] = 0.0;
+    for (int64_t c = 0; c < r->m && found < 0; c++)
+        if (is_stuck(r, c) && !r->pinned[c] && g[c] < 0.0 && fabs(push[c]) / r->limits[c] > most)
+            hardest = c, most = fabs(push[c]) / r->limits[c];
+    if (hardest >= 0)
+        r->modes[found = hardest] = push[hardest] > 0.0 ? 1.0 : -1.0;
     take_stock(r);
     return found < 0;
 }

@@ -278,13 +278,19 @@ class Run(ABC):
 
     # ------------------------------------------------------------------------------ what follows
     def change(self, x: Array, k: Array, pin: bool) -> Array:
-        """Modes after a state where some have ended; what has come to rest is held at first."""
+        """Modes after a state where some have ended; what comes to rest slides back at first.
+
+        It is held where that does not lead back (`settle`). Whether it would be held by less than
+        its limit is not asked: where a mechanism passes a dead point, nothing can hold the joint
+        whose speed is zero there, and the equations that would tell are singular.
+        """
         ended = (k[self.layout.g] < 0.0) & ~self.stuck
         rests = ended & self.limited
         x = x.copy()
         x[self.layout.nq + self.rows[rests]] = 0.0
         self.pinned = np.where(rests, pin, self.pinned)
-        self.modes = np.where(ended, np.where(self.limited, 0.0, 1.0 - self.modes), self.modes)
+        after = np.where(self.limited, 0.0 if pin else -self.modes, 1.0 - self.modes)
+        self.modes = np.where(ended, after, self.modes)
         return x
 
     def settle(self, t: float, x: Array, k: Array | None = None) -> Array:
@@ -293,18 +299,18 @@ class Run(ABC):
         k = self.evaluate(t, x) if k is None else k
         u = x[at.udot]
         for _ in range(8 * at.m):
+            slides = self.limited & ~self.stuck & (u[self.rows] == 0.0)
+            backward = np.flatnonzero(slides & (k[at.gdot] < 0.0))
             waits = self.stuck & ~self.pinned & (k[at.g] < 0.0)
-            if waits.any():
+            if len(backward):
+                self.modes[backward[0]] = 0.0
+            elif waits.any():
                 pushed = k[at.gdot.stop : at.gdot.stop + at.m]
                 share = np.where(waits, np.abs(pushed) / (self.limits + self.margin), 0.0)
                 hardest = int(np.argmax(share))
                 self.modes[hardest] = np.sign(pushed[hardest])
             else:
-                slides = self.limited & ~self.stuck & (u[self.rows] == 0.0)
-                backward = np.flatnonzero(slides & (k[at.gdot] < 0.0))
-                if not len(backward):
-                    break
-                self.modes[backward[0]] = 0.0
+                break
             k = self.evaluate(t, x)
         return k
 
