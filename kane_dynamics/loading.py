@@ -73,7 +73,8 @@ def load(
         What the description cannot say: `Loop`, `Rolling`, `Coupling`, `Lock`, `Weld`; in Python,
         or in a YAML file. The result is then a `ConstrainedDynamics`.
     actuated : iterable of str, optional
-        With constraints: joints that have motors; by default all but a floating base.
+        With constraints: joints that have motors; by default all but a floating base. One that
+        is named must have a motion that constraints which hold from the start leave.
 
     Raises
     ------

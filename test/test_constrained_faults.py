@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
-from linkages import DIFFERENTIAL_DRIVE, FIVE_BAR, FIVE_BAR_LOOP, FOUR_BAR, FOUR_BAR_LOOP, WHEELS
+from linkages import COUPLER, DIFFERENTIAL_DRIVE, FIVE_BAR, FIVE_BAR_LOOP, FOUR_BAR, FOUR_BAR_LOOP, WHEELS
 
 import kane_dynamics as kd
 
@@ -63,6 +64,44 @@ def test_what_is_wrong_is_said_in_a_sentence(ask, sentence: str) -> None:
     with pytest.raises(kd.ArgumentError) as caught:
         ask()
     assert sentence in str(caught.value)
+
+
+BRAKE, SLIPS = kd.Lock("brake", "d"), kd.Lock("slips", "d", limit=3.0)
+GEAR, HELD = kd.Coupling("gear", {"a": 1.0, "b": -2.0}), kd.Weld("held", "coupler", "world")
+HINGED = kd.Loop("hinged", "coupler", "world", at1=(COUPLER, 0, 0), at2=(COUPLER, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("constraints", "said"),
+    [
+        ((FOUR_BAR_LOOP, BRAKE), "constraints 'c', 'brake' leave joint 'a'"),
+        ((FOUR_BAR_LOOP, GEAR), "constraints 'c', 'gear' leave joint 'a'"),
+        ((SLIPS, FOUR_BAR_LOOP, HELD), "constraint 'held' leaves joint 'a'"),
+        ((HINGED,), "constraint 'hinged' leaves joint 'a'"),
+    ],
+)
+def test_a_motor_that_constraints_together_leave_no_motion_is_refused(constraints, said) -> None:
+    with pytest.raises(kd.ArgumentError) as caught:
+        _four_bar(*constraints, actuated=["a"])
+    assert str(caught.value) == f"actuated: {said} no motion"
+
+
+@pytest.mark.parametrize(
+    ("constraints", "motor"),
+    [
+        ((FOUR_BAR_LOOP, SLIPS), "a"),
+        ((FOUR_BAR_LOOP, kd.Lock("stop", "d", most=1.0)), "a"),
+        ((FOUR_BAR_LOOP, kd.Lock("off", "d", active=False)), "a"),
+        ((kd.Lock("rubs", "a", limit=3.0),), "a"),
+        ((FOUR_BAR_LOOP,), "d"),  # which stands still at two dead centres
+        ((HINGED,), "d"),
+        ((FAR,), "a"),  # of which nothing is known: it cannot be assembled
+    ],
+)
+def test_a_motor_whose_joint_moves_somewhere_is_not_refused(constraints, motor: str) -> None:
+    robot = _four_bar(*constraints, actuated=[motor])
+    again = pickle.loads(pickle.dumps(robot))
+    assert again.actuated == robot.actuated == (motor,)
 
 
 def test_motors_that_cannot_hold_the_robot_say_what_they_do_not_drive() -> None:

@@ -214,12 +214,15 @@ def test_a_cradle_passes_its_blow_on() -> None:
     np.testing.assert_allclose(motion.kinetic, 0.5, rtol=1e-12)
 
 
-def test_a_switch_where_its_constraint_is_violated_ends_the_motion() -> None:
+@pytest.mark.parametrize("backend", ["c", "numpy"])
+@pytest.mark.parametrize("when", [{"at": 0.1}, {"when": lambda t, q, u: t - 0.1}])
+def test_a_switch_where_its_constraint_is_violated_ends_the_motion(backend, when) -> None:
     loop = kd.Loop("held", "ball", "world", active=False)
-    ball = kd.load(BALL, constraints=[loop])
-    motion = ball.simulate(0.2, [1.0], [0.0], switches=[kd.Switch("held", at=0.1)], step=1e-2)
+    ball = kd.load(BALL, constraints=[loop], backend=backend)
+    motion = ball.simulate(0.2, [1.0], [0.0], switches=[kd.Switch("held", **when)], step=1e-2)
     assert not motion.completed
     assert "constraint 'held' is violated by" in motion.message
+    assert motion.message.endswith("at t = 0.1 s")
     assert motion.t[-1] == pytest.approx(0.1)
 
 

@@ -120,10 +120,29 @@ class ActiveConstraints:
         """The rows of constraints that hold, for one state or many."""
         anchors = self._anchors(q, self.begun) if anchors is None else anchors
         whole = self._call("constraint_rows", q=q, u=u, anchors=anchors)
-        chosen = self._chosen
-        own = whole[..., chosen, :]
-        names = tuple(self._owners[k] for k in chosen)
-        return Rows(own[..., :-2], own[..., -2], own[..., -1], names, self._are_positions[chosen])
+        return self._rows_of(whole, self._chosen, self._are_positions)
+
+    def firm_rows(self, q: ArrayLike) -> Rows:
+        """Rows of what holds and neither slips nor comes apart, if it begins at q.
+
+        What keeps what it finds has no errors then: its rows are about motion alone.
+        """
+        anchors, still = self._anchors(q, {}), np.zeros(len(self.definitions.equations.speed_names))
+        whole = self._call("constraint_rows", q=q, u=still, anchors=anchors)
+        shapes = self.definitions.shapes
+        given = np.array([not each.anchors for each in shapes for _ in range(each.rows)], bool)
+        return self._rows_of(whole, self.firm, self._are_positions & given)
+
+    @property
+    def firm(self) -> list[int]:
+        """Which rows hold that neither slip, at a limit, nor come apart."""
+        begin, found = 0, []
+        for shape in self.definitions.shapes:
+            loose = {row for limit in shape.limits for row in limit.rows}
+            if self.active[shape.name] and not shape.one_sided:
+                found += [begin + k for k in range(shape.rows) if k not in loose]
+            begin += shape.rows
+        return found
 
     def accelerations(self, q: ArrayLike, u: ArrayLike, tau: ArrayLike) -> Array | None:
         """Those of compiled code; None where that cannot be, or is in doubt."""
@@ -174,6 +193,10 @@ class ActiveConstraints:
         self._chosen = [k for k, name in enumerate(self._owners) if active[name]]
         self._compiled = None
         self._written = self._write
+
+    def _rows_of(self, whole: Array, chosen: list[int], positions: NDArray[np.bool_]) -> Rows:
+        own, names = whole[..., chosen, :], tuple(self._owners[k] for k in chosen)
+        return Rows(own[..., :-2], own[..., -2], own[..., -1], names, positions[chosen])
 
     @cached_property
     def _owners(self) -> list[str]:

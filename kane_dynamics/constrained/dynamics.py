@@ -12,6 +12,7 @@ from kane_dynamics.arrays import Array, real_array
 from kane_dynamics.codegen import Backend, CacheChoice
 from kane_dynamics.constrained.active import ActiveConstraints, Rows, joint_speeds
 from kane_dynamics.constrained.assembly import assembled
+from kane_dynamics.constrained.motors import refuse_stuck
 from kane_dynamics.dynamics import Dynamics, Wrenches, checked
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.recombination import (
@@ -57,7 +58,8 @@ class ConstrainedDynamics(Dynamics):
     Raises
     ------
     ArgumentError
-        If a constraint names a link or joint that is not there, or `actuated` does.
+        If a constraint names a link or joint that is not there, or `actuated` does; or if
+        constraints leave an actuated joint no motion.
     """
 
     def __init__(
@@ -85,6 +87,8 @@ class ConstrainedDynamics(Dynamics):
         speeds = joint_speeds("actuated", self._actuated, self.joint_names, self.speed_names)
         self._motors = np.array(speeds, np.intp)
         self._refuse_locked_motors()
+        if switched is None:
+            self._refuse_stuck_motors()
 
     def __reduce__(self) -> tuple[Any, ...]:
         _, made_of = super().__reduce__()
@@ -373,10 +377,22 @@ class ConstrainedDynamics(Dynamics):
         active = self._constraints.active
         locks = [e for e in self._definitions if isinstance(e, Lock) and active[e.name]]
         for lock in locks:
-            if not lock.stops and self._named_motors and lock.joint in self._actuated:
+            gives = lock.stops or lock.limit is not None
+            if not gives and self._named_motors and lock.joint in self._actuated:
                 raise ArgumentError(
                     f"actuated: constraint {lock.name!r} leaves joint {lock.joint!r} no motion"
                 )
+
+    def _refuse_stuck_motors(self) -> None:
+        """The same where constraints stop it together; said of those that hold at the start."""
+        own, names = self._constraints, (self.joint_names, self.speed_names)
+        if not self._named_motors or not own.firm:
+            return
+        neutral = np.zeros(self.nq)
+        neutral[[first + 3 for first in self._functions.equations.quaternions]] = 1.0
+        motors = {joint: joint_speeds("actuated", [joint], *names) for joint in self._actuated}
+        begin, inertia = (neutral, self.dof), lambda q: _diagonal(Dynamics.mass_matrix(self, q))
+        refuse_stuck(motors, begin, own.firm_rows, self._displaced, inertia)
 
     def _one_state(self, q: ArrayLike) -> Array:
         begin: Array = real_array("q", q).copy()

@@ -263,7 +263,8 @@ class Excursions:
         if not worst <= BROKEN:
             raise Ended(
                 Status.VIOLATED,
-                fault=f"constraint {name!r} is violated by {worst:.3g} where it is switched on",
+                fault=f"constraint {name!r} is violated by {worst:.3g} where it is switched on, "
+                f"at t = {now.t:.9g} s",
             )
 
     def _touch(self) -> None:

@@ -51,6 +51,14 @@ class FixedSteps(Run):
         return () if self._excursions is None else tuple(self._excursions.events)
 
     def run_all(self) -> None:
+        try:
+            self._run_all()
+        except Ended as end:
+            if end.status == Status.VIOLATED and self.t > 0.0:  # before anything has changed
+                self._known = self.t, self.x, self.settle(self.t, self.x)
+            raise
+
+    def _run_all(self) -> None:
         step, breaks = self.problem.request.step, self.problem.breaks.tolist()
         excursions = self._excursions
         if excursions is not None:

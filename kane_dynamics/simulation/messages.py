@@ -41,7 +41,7 @@ def message(problem: Problem, outcome: Outcome) -> str:
             "whatever slides (Painlevé); the last good state is kept"
         )
     if outcome.status == Status.VIOLATED:
-        return f"{outcome.fault}, at t = {t:.9g} s"
+        return outcome.fault
     if outcome.status == Status.STORM:
         return f"changes of constraints follow each other without end at t = {t:.9g} s"
     if outcome.status == Status.CANCELLED:
@@ -54,7 +54,7 @@ def error_at_start(problem: Problem, outcome: Outcome) -> KaneDynamicsError:
     if outcome.status == Status.INPUT_FAULT:
         return ArgumentError(f"{outcome.fault}, at t = 0 s")
     if outcome.status == Status.VIOLATED:
-        return ArgumentError(f"{outcome.fault}, at t = 0 s")
+        return ArgumentError(outcome.fault)
     if outcome.status == Status.UNSOLVABLE:
         return ArgumentError(
             "in the initial state there are no forces of contacts that obey Coulomb's friction, "
