@@ -7,7 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from linkages import COUPLER, DIFFERENTIAL_DRIVE, FIVE_BAR, FIVE_BAR_LOOP, FOUR_BAR, FOUR_BAR_LOOP, WHEELS
+from linkages import (
+    COUPLER,
+    DIFFERENTIAL_DRIVE,
+    FIVE_BAR,
+    FIVE_BAR_LOOP,
+    FOUR_BAR,
+    FOUR_BAR_LOOP,
+    WHEELS,
+)
 
 import kane_dynamics as kd
 
