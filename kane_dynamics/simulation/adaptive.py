@@ -12,7 +12,7 @@ from scipy.integrate import DOP853, Radau
 from kane_dynamics.arrays import Array
 from kane_dynamics.kane.equations import rated_coordinates
 from kane_dynamics.simulation.problem import Problem
-from kane_dynamics.simulation.run import AT_ONCE, Run, refuse_unreasonable
+from kane_dynamics.simulation.run import AT_ONCE, CHATTERS, Run, refuse_unreasonable
 from kane_dynamics.simulation.status import Ended, Status
 from kane_dynamics.simulation.watch import Watch
 
@@ -64,7 +64,7 @@ class AdaptiveSteps(Run):
     # ------------------------------------------------------------------------- one solver's piece
     def _piece(self, end: float) -> None:
         """Go on until the modes change, or to the end."""
-        self.pinned[:] = False
+        self.at_once[:] = 0
         k = self.settle(self.t, self.x)
         if self.recording.due(self.t):
             self.recording.write(self.t, self.x, k)
@@ -134,7 +134,7 @@ class AdaptiveSteps(Run):
         comes to rest is therefore held at first.
         """
         held = self.stuck
-        self.x = self.change(self.x, k, True)
+        self.x = self.change(self.x, k, CHATTERS)
         now = self.stuck & ~held
         if not now.any():
             return

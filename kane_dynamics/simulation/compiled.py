@@ -59,7 +59,7 @@ FLAGS = ("-O3", "-fno-tree-vectorize")
 """Of the compiler: what kernels write number by number is read so, too, which is faster."""
 
 CONSTANTS = {
-    run: ("HALVINGS", "AT_ONCE"),
+    run: ("HALVINGS", "AT_ONCE", "CHATTERS"),
     loop: ("WORSE", "DOUBT", "SLOW", "GOLDEN"),
     problem: ("SAME_TIME", "LARGEST_SPEED", "LARGEST_COORDINATE"),
     constraints: ("PARTS_AT_STOPS",),
@@ -99,7 +99,7 @@ class RunStruct(ctypes.Structure):
     _fields_ = (
         *_fields(INTEGER, "n nq m state quaternion_count table_count"),
         *_fields(POINTER, "rates held coordinate_rates rates_in short_in"),
-        *_fields(POINTER, "quaternions kinds rows limits modes pinned is_held free named"),
+        *_fields(POINTER, "quaternions kinds rows limits modes at_once is_held free named"),
         *_fields(POINTER, "embedded embedded_rows tables"),
         *_fields(POINTER, "call release"),
         ("callable", ctypes.py_object),
@@ -244,6 +244,12 @@ class CompiledSteps:
         is_held = np.ctypeslib.as_array((INTEGER * at.n).from_address(self.run.is_held))
         return np.flatnonzero(is_held)
 
+    def slide(self, row: int, direction: float) -> None:
+        """Let dry friction of a joint slide."""
+        for c, each in enumerate(self._problem.rates.side.constraints):
+            if each.kind == constraints.Kind.LIMITED and each.row == row:
+                self.array(self.run.modes, c + 1)[c] = direction
+
     def _advance(self, steps: int) -> Status:
         """Do at most so many steps; KeyboardInterrupt comes between two calls."""
         try:
@@ -301,7 +307,7 @@ class CompiledSteps:
         run.rows = self._pointer([constraint.row for constraint in each], np.int64)
         run.limits = self._pointer([run_limit(constraint) for constraint in each])
         run.modes = self._pointer(self._problem.modes)
-        for name in ("pinned", "is_held", "free"):
+        for name in ("at_once", "is_held", "free"):
             setattr(run, name, self._pointer(np.zeros(at.n + at.m), np.int64))
 
     def _describe_inputs(self) -> None:

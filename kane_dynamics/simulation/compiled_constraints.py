@@ -161,6 +161,9 @@ class CompiledState(Present):
     def correct(self) -> None:
         self._steps.ask(CORRECT)
 
+    def slide(self, row: int, direction: float) -> None:
+        self._steps.slide(row, direction)
+
     def forget(self) -> None:
         self._steps.run.known = 0
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from kane_dynamics.arrays import Array
+from kane_dynamics.kane.recombination import recombination
 from kane_dynamics.simulation.complementarity import Mode, Rub, Unsolved, solve
 from kane_dynamics.simulation.events import Event
 from kane_dynamics.simulation.impacts import Impact
@@ -49,6 +50,9 @@ ROUNDING = 1e-10
 
 DISAGREES = 1e-9
 """Share of the largest force, or m, m/s or rad/s, by which modes disagree and not by rounding."""
+
+DEAD = 1e-7
+"""Share of the motion of a mechanism, below which it is at a dead point of a joint."""
 
 ROUNDS = 8
 """Of looking for modes that agree with forces and accelerations."""
@@ -244,9 +248,33 @@ class Excursions:
 
     def _look(self) -> None:
         self.modes.write()
+        self._look_at_forces()
+        if self._let_slide():
+            self._look_at_forces()
+
+    def _look_at_forces(self) -> None:
         status = self._present.look()
         if status != Status.RUNNING:
             raise Ended(status)
+
+    def _let_slide(self) -> bool:
+        """Let speeds go that no friction can hold, at dead points; whether there are such.
+
+        There they are zero by constraints alone, which also say what becomes of them: whatever
+        pushes against them does nothing to the motion.
+        """
+        now, firm = self._present, self.modes.holds != 0
+        slides, kept = False, now.said[firm]
+        for row in now.held.tolist() if firm.any() else ():
+            own = recombination(kept[:, :-2], np.diagonal(now.M))
+            share = own.T[row] * own.scale[own.independent] / own.scale[row]
+            udot = own.accelerations(now.M, now.applied, kept[:, -2]) / own.scale
+            if np.abs(share).max(initial=0.0) < DEAD and abs(udot[row]) > ROUNDING * max(abs(udot)):
+                now.slide(row, float(np.sign(udot[row])))
+                slides = True
+            else:
+                kept = np.vstack([kept, np.eye(len(udot), len(udot) + 2)[row]])
+        return slides
 
     def _begin(self, name: str) -> None:
         """What a constraint keeps that begins here."""

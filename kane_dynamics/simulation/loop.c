@@ -11,12 +11,15 @@ static double worst_named(const Run *r, const double *k)
     return least;
 }
 
+/* Whether a constraint holds until the present step ends. */
+static int is_pinned(const Run *r, int64_t c) { return r->at_once[c] >= CHATTERS; }
+
 /* The least of the event functions: negative where a mode has ended. */
 static double worst(const Run *r, const double *k)
 {
     double least = INFINITY, *g = events(r, k);
     for (int64_t c = 0; c < r->m; c++)
-        if (g[c] < least && !(r->pinned[c] && is_stuck(r, c)))
+        if (g[c] < least && !(is_pinned(r, c) && is_stuck(r, c)))
             least = g[c];
     return r->named ? fmin(least, worst_named(r, k)) : least;
 }
@@ -108,14 +111,16 @@ static void take_stock(Run *r)
 
 /* The modes after a state where some have ended; what comes to rest slides back at first,
  * and is held where that does not lead back. */
-static void change(Run *r, int pin)
+static void change(Run *r, int at_once)
 {
     const double *g = events(r, r->k);
     for (int64_t c = 0; c < r->m; c++)
         if (g[c] < 0.0 && !is_stuck(r, c)) {
             if (r->kinds[c] == LIMITED)
-                r->x[r->nq + r->rows[c]] = 0.0, r->pinned[c] = pin;
-            r->modes[c] = r->kinds[c] != LIMITED ? 1.0 - r->modes[c] : pin ? 0.0 : -r->modes[c];
+                r->x[r->nq + r->rows[c]] = 0.0, r->at_once[c] += at_once;
+            r->modes[c] = r->kinds[c] != LIMITED ? 1.0 - r->modes[c]
+                          : is_pinned(r, c)      ? 0.0
+                                                 : -r->modes[c];
         }
     take_stock(r);
     r->known = 0;
@@ -133,7 +138,8 @@ static int agree(Run *r)
         if (r->kinds[c] == LIMITED && r->x[r->nq + r->rows[c]] == 0.0 && g[r->m + c] < 0.0)
             r->modes[found = c] = 0.0;
     for (int64_t c = 0; c < r->m && found < 0; c++)
-        if (is_stuck(r, c) && !r->pinned[c] && g[c] < 0.0 && fabs(push[c]) / r->limits[c] > most)
+        if (is_stuck(r, c) && !is_pinned(r, c) && g[c] < 0.0
+            && fabs(push[c]) / r->limits[c] > most)
             hardest = c, most = fabs(push[c]) / r->limits[c];
     if (hardest >= 0)
         r->modes[found = hardest] = push[hardest] > 0.0 ? 1.0 : -1.0;
@@ -404,7 +410,7 @@ __attribute__((visibility("default"))) int64_t kane_loop(Run *r, int64_t steps)
             return told(r, status);
         r->status = status;
         r->steps_done++, r->step_in_span++, r->changes = 0;
-        memset(r->pinned, 0, (size_t)r->m * sizeof(int64_t));
+        memset(r->at_once, 0, (size_t)r->m * sizeof(int64_t));
         if (r->status == RUNNING && target == r->breaks[r->span + 1]) {
             r->step_in_span = 0;
             if (++r->span + 1 == r->break_count)

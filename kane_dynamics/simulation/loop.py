@@ -84,7 +84,7 @@ class FixedSteps(Run):
         """To the end of a step, in several parts if modes change on the way."""
         changes, named = 0, self.holding is not None
         most_changes = MOST_PARTS if named else 4 * self.layout.n + 8
-        self.pinned[:] = False
+        self.at_once[:] = 0
         while self.t < target:
             t, x, end = self.t, self.x, self._part_end(target)
             h = whole = end - t
@@ -117,7 +117,7 @@ class FixedSteps(Run):
                 self.recording.write_last(end, y, k)
                 raise Ended(Status.LIMIT_REACHED, final)
             if k is not None and ends:
-                self.x, self._k = self.change(y, k, h < AT_ONCE * whole), None
+                self.x, self._k = self.change(y, k, int(h < AT_ONCE * whole)), None
                 changes += 1
                 if k is not None and self._excursions and (self.named_events(k) < 0.0).any():
                     self.x = self.x.copy()
@@ -264,6 +264,10 @@ class LoopState(Present):
         if loop.holding is not None and loop.holding.acts:
             x = loop.x
             x[at.qdot], x[at.udot] = loop.holding.corrected(loop.t, x[at.qdot], x[at.udot])
+
+    def slide(self, row: int, direction: float) -> None:
+        loop = self._loop
+        loop.modes[loop.limited & (loop.rows == row)] = direction
 
     def go_back(self) -> None:
         loop = self._loop

@@ -56,6 +56,10 @@ class Present(ABC):
     def correct(self) -> None:
         """Take the state back onto the constraints that hold."""
 
+    @abstractmethod
+    def slide(self, row: int, direction: float) -> None:
+        """Let a speed go that dry friction of its joint holds."""
+
     def forget(self) -> None:
         """What follows from the state is no longer known."""
         raise NotImplementedError

@@ -31,6 +31,10 @@ HALVINGS = 44
 AT_ONCE = 1e-12
 """Share of a step within which a mode has ended at once."""
 
+CHATTERS = 2
+"""How often a joint comes to rest at once in one step that is then held until its end: once is what
+rounding makes of a speed that is none."""
+
 After = Callable[[float], Array]
 """The state at a time since a step began."""
 
@@ -47,8 +51,8 @@ class Run(ABC):
         A time inside of the present step.
     modes : array (m,)
         Of the constraints.
-    pinned : array (m,) of bool
-        Constraints that hold until the present step ends.
+    at_once : array (m,) of int
+        How often a constraint has come to rest at once, in the present step.
     margin : array (m,)
         What must push beyond its limit for a constraint to let go.
     holding : Holding, optional
@@ -68,7 +72,7 @@ class Run(ABC):
         self.t, self.x, self.middle = 0.0, problem.start.copy(), 0.0
         constraints = problem.rates.side.constraints
         self.modes, self.margin = problem.modes.copy(), np.zeros(len(constraints))
-        self.pinned = np.zeros(len(constraints), bool)
+        self.at_once = np.zeros(len(constraints), np.int64)
         self.rows = np.array([each.row for each in constraints], np.int64)
         self.limited = np.array([isinstance(each, Friction) for each in constraints], bool)
         self.final = np.array([each.kind == Kind.FINAL for each in constraints], bool)
@@ -112,6 +116,11 @@ class Run(ABC):
     def stuck(self) -> Any:
         """Which constraints hold their speeds."""
         return self.limited & (self.modes == 0.0)
+
+    @property
+    def pinned(self) -> Any:
+        """Which constraints hold until the present step ends."""
+        return self.at_once >= CHATTERS
 
     def evaluate(self, t: float, x: Array) -> Array:
         """Everything that follows from a state in the present modes, as `Layout` has it.
@@ -277,7 +286,7 @@ class Run(ABC):
         return int(ended[0]) if len(ended) else -1
 
     # ------------------------------------------------------------------------------ what follows
-    def change(self, x: Array, k: Array, pin: bool) -> Array:
+    def change(self, x: Array, k: Array, at_once: int) -> Array:
         """Modes after a state where some have ended; what comes to rest slides back at first.
 
         It is held where that does not lead back (`settle`). Whether it would be held by less than
@@ -288,8 +297,9 @@ class Run(ABC):
         rests = ended & self.limited
         x = x.copy()
         x[self.layout.nq + self.rows[rests]] = 0.0
-        self.pinned = np.where(rests, pin, self.pinned)
-        after = np.where(self.limited, 0.0 if pin else -self.modes, 1.0 - self.modes)
+        self.at_once[rests] += at_once
+        back = np.where(self.pinned, 0.0, -self.modes)
+        after = np.where(self.limited, back, 1.0 - self.modes)
         self.modes = np.where(ended, after, self.modes)
         return x
 

@@ -21,7 +21,7 @@ typedef struct {
     const int64_t *quaternions, *kinds, *rows;
     const double *limits;
     double *modes;
-    int64_t *pinned, *is_held, *free;
+    int64_t *at_once, *is_held, *free;
     Named *named; /* constraints by name, if there are any */
     kernel *embedded; /* with those embedded that hold at first, if there is one for them */
     const int64_t *embedded_rows; /* which rows these are */
