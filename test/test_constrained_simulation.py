@@ -231,7 +231,6 @@ def test_a_long_run_stays_closed_where_its_order_of_elimination_ends(monkeypatch
     [
         ({"q0": [1.0, 0.0, 1.0]}, "simulate: q0 violates constraint 'c' by"),
         ({"u0": [1.0, 0.0, 0.0]}, "simulate: u0 violates constraint 'c'"),
-        ({"method": "dop853"}, "method 'dop853' does not know constraints"),
         ({"q0": [1.0]}, "q must have shape (3,), got (1,)"),
     ],
 )
@@ -241,6 +240,32 @@ def test_a_motion_that_cannot_begin_is_refused(options, sentence: str) -> None:
     with pytest.raises(kd.ArgumentError) as caught:
         robot.simulate(1.0, **{"q0": q, "u0": STILL, **options})
     assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize("method", ["dop853", "radau"])
+def test_adaptive_methods_hold_loops_and_dry_friction(method) -> None:
+    crank = '<joint name="a" type="continuous">'
+    robot = _four_bar(text=FOUR_BAR.replace(crank, crank + '<dynamics friction="2.0"/>'))
+    q = robot.assemble([1.0, -0.5, 1.5], fixed=["a"])
+    given = {"duration": 0.3, "q0": q, "u0": STILL, "output_step": 0.05}
+    motion = robot.simulate(**given, method=method, tolerance=1e-7)
+    same = robot.simulate(**given, step=5e-4)
+    assert motion.completed, motion.message
+    assert np.ptp(motion.q[:, 0]) > 0.5
+    assert motion.work[-1] < -0.1
+    assert _gap(robot, FOUR_BAR_LOOP, motion.q) < 1e-11
+    np.testing.assert_allclose(motion.q, same.q, atol=1e-6)
+    (own,), (other,) = motion.constraint_forces.values(), same.constraint_forces.values()
+    np.testing.assert_allclose(own, other, atol=1e-4 * np.abs(other).max())
+    assert motion.checks.relative_energy_error < 1e-5
+
+
+def test_adaptive_methods_refuse_constraints_that_come_and_go() -> None:
+    robot = _four_bar()
+    q = robot.assemble([1.0, -0.3, 1.5], fixed=["a"])
+    switch = kd.Switch("c", on=False, at=0.1)
+    with pytest.raises(kd.ArgumentError, match="come and go, as constraint 'c' does, expected"):
+        robot.simulate(1.0, q, STILL, method="dop853", switches=[switch])
 
 
 def test_motions_under_constraints_can_be_pickled() -> None:

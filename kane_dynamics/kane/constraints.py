@@ -1,8 +1,9 @@
 """Constraints of any mechanism as expressions: rows that are linear in the speeds, by name.
 
-A row is a relative velocity v(q, u) that a constraint keeps at zero, and an error of the
+A row is a relative velocity v(q, u, t) that a constraint keeps at zero, and an error of the
 configuration whose rate it is, zero for constraints of motion alone. From these follow, for all
-rows, A = ∂v/∂u and, with accelerations A u̇ + (∂v/∂q) q̇ = 0, the *bias* (∂v/∂q) q̇.
+rows, A = ∂v/∂u, the *drift* v - A u and, with accelerations A u̇ + (∂v/∂q) q̇ + ∂v/∂t = 0, the
+*bias* (∂v/∂q) q̇ + ∂v/∂t.
 """
 
 from __future__ import annotations
@@ -115,6 +116,11 @@ class Constraints(ABC):
     def rows(self, given: Given) -> list[Row]:
         """All rows, over inputs q, u and anchors."""
 
+    @property
+    def drifts(self) -> bool:
+        """Whether a row asks for speeds that are not zero, as what is driven over time does."""
+        return False
+
     @abstractmethod
     def begun(self, given: Given) -> list[Expr]:
         """The anchors of constraints that begin at q."""
@@ -150,7 +156,7 @@ class Constraints(ABC):
         return tuple(Input(name, sizes[name]) for name in ("t", *names) if sizes[name])
 
     def asked(self, name: str) -> Asked:
-        """A program: ``"constraint_rows"``, ``"constraint_errors"`` or ``"constraint_anchors"``.
+        """A program: ``"constraint_rows"``, or ``_errors``, ``_drifts``, ``_anchors`` of them.
 
         The first has, for every row, its coefficients of the speeds, its bias and its error.
         """
@@ -158,6 +164,7 @@ class Constraints(ABC):
         taken, shape, made = {
             "constraint_rows": (("q", "u", "anchors"), (self.count, n + 2), self._rows),
             "constraint_errors": (("q", "anchors"), (self.count,), self._errors),
+            "constraint_drifts": (("q", "anchors"), (self.count,), self._drifts),
             "constraint_anchors": (("q",), (self.anchors,), self.begun),
         }[name]
         inputs = self.inputs(*taken)
@@ -192,6 +199,10 @@ class Constraints(ABC):
         zeros = [given.graph.zero] * len(self.equations.speed_names)
         rows = self.rows(given.but(u=zeros))
         return [given.graph.zero if row.error is None else row.error for row in rows]
+
+    def _drifts(self, given: Given) -> list[Expr]:
+        zeros = [given.graph.zero] * len(self.equations.speed_names)
+        return [row.velocity for row in self.rows(given.but(u=zeros))]
 
 
 def _program(declared: Signature, made: Callable[[Given], list[Expr]]) -> Program:

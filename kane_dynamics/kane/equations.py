@@ -79,6 +79,8 @@ class Equations(ABC):
         Numbers that are given at run time: inputs of every program, after its own.
     timed : bool
         Whether equations depend on time: t is then the first input of every program.
+    flows : bool
+        Whether coordinates change while all speeds are zero.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Equations(ABC):
     quaternions: tuple[int, ...] = ()
     parameters: tuple[Input, ...] = ()
     timed: bool = False
+    flows: bool = False
 
     forms: ClassVar[Mapping[str, Form]] = {
         "coordinate_rates": Form(("q", "u"), ("q",)),

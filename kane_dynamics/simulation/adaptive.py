@@ -48,6 +48,11 @@ class AdaptiveSteps(Run):
         rated = rated_coordinates(problem.equations)
         self._coordinates = np.array([rated[row] or 0 for row in self.rows], np.int64)
 
+        if self.holding is not None and problem.named is not None:
+            self.holding.modes.anchors[:] = problem.named.anchors_at_start(self.x[: self.layout.nq])
+            self.holding.modes.write()
+            self.x = self._state(self.x, 0.0)
+
     def run_all(self) -> None:
         duration, breaks = self.problem.request.duration, self.problem.breaks.tolist()
         for begin, end in itertools.pairwise(breaks):
@@ -75,7 +80,7 @@ class AdaptiveSteps(Run):
             self._next_step = solver.h_abs
             dense = solver.dense_output()
             change = self._change(solver, dense, k)
-            t, x, final = (solver.t, self._state(solver.y), -1) if change is None else change
+            t, x, final = (solver.t, self._held(solver), -1) if change is None else change
             self._write_rows_before(t, dense)
             self._refuse_unreasonable(x)
             self.t, self.x, k = t, x, self.evaluate(t, x)
@@ -141,7 +146,8 @@ class AdaptiveSteps(Run):
         q = self.x[self._coordinates]
         tolerance = self.problem.request.tolerance * np.maximum(1.0, np.abs(q))
         again = np.abs(q - self._stuck_at) <= tolerance
-        pushed = self.evaluate(self.t, self.x)[self.layout.gdot.stop :]
+        begin = self.layout.gdot.stop
+        pushed = self.evaluate(self.t, self.x)[begin : begin + self.layout.m]
         excess = np.maximum(np.abs(pushed) - self.limits, self.margin)
         self.margin = np.where(now, np.where(again, 2.0 * excess, 0.0), self.margin)
         self._stuck_at = np.where(now & ~again, q, self._stuck_at)
@@ -165,7 +171,7 @@ class AdaptiveSteps(Run):
     def _write_rows_before(self, end: float, dense: Any) -> None:
         while self.recording.due_before(end):
             t = self.recording.next_time()
-            x = self._state(dense(t))
+            x = self._state(dense(t), t)
             self._refuse_unreasonable(x)
             self.recording.write(t, x, self.evaluate(t, x))
 
@@ -206,10 +212,21 @@ class AdaptiveSteps(Run):
         return jacobian
 
     def _dense_state(self, dense: Any, begin: float, h: float) -> Array:
-        return self._state(dense(begin + h))
+        return self._state(dense(begin + h), begin + h)
 
-    def _state(self, y: Array) -> Array:
-        return self.problem.normalized(y.copy())
+    def _held(self, solver: Any) -> Array:
+        """The state that a step leads to; the solver goes on from where constraints hold."""
+        x = self._state(solver.y, solver.t)
+        if self.holding is not None and (x != solver.y).any():
+            solver.y, solver.f = x, self._derivative(solver.t, x)
+        return x
+
+    def _state(self, y: Array, t: float | None = None) -> Array:
+        """At a time: back on the constraints; without one, a state on the way."""
+        x, at, own = self.problem.normalized(y.copy()), self.layout, self.holding
+        if own is not None and own.acts and t is not None:
+            x[at.qdot], x[at.udot] = own.corrected(t, x[at.qdot], x[at.udot])
+        return x
 
     def _refuse_unreasonable(self, x: Array) -> None:
         refuse_unreasonable(x[self.layout.qdot], x[self.layout.udot])

@@ -383,6 +383,8 @@ class CompiledSteps:
         named = problem.named
         if named is None or modes is None or request.duration < LONG * request.step:
             return
+        if named.constraints.drifts:  # what is driven takes work, which is not written out
+            return
         rows = np.flatnonzero(modes.holds)
         if not len(rows) or request.method == "euler" or modes.grip.any() or modes.watched.any():
             return

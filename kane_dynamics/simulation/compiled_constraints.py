@@ -40,7 +40,7 @@ class NamedStruct(ctypes.Structure):
 
     _fields_ = (
         *_fields(INTEGER, "n nq count state"),
-        *_fields(POINTER, "rows rows_in positions holds watched"),
+        *_fields(POINTER, "rows rows_in drifts drifts_in positions holds watched"),
         ("limit_count", INTEGER),
         *_fields(POINTER, "first size of grip statics kinetics direction aimed slack inertia"),
         ("halt", ctypes.c_double),
@@ -52,6 +52,7 @@ class NamedStruct(ctypes.Structure):
         *_fields(INTEGER, "in_order has_order within"),
         *_fields(POINTER, "metric said_of"),
         ("said_at", ctypes.c_double),
+        *_fields(POINTER, "drift still"),
     )
 
 
@@ -69,12 +70,18 @@ def named_struct(
     """
     n, count, limits = len(inertia), named.constraints.count, named.limits
     struct = NamedStruct(n=n, nq=nq, count=count, limit_count=len(limits), rank=0, chosen=-1)
-    struct.rows, struct.halt = named.address(), np.inf
-    taken = named.constraints.asked("constraint_rows")[0].inputs
+    struct.rows, struct.halt = named.address("constraint_rows"), np.inf
     places = {"t": now, "anchors": modes.anchors.ctypes.data}
     places.update({name: pointer(values) for name, values in named.given.items()})
     struct.state = int(named.constraints.equations.timed)
+    taken = named.constraints.asked("constraint_rows")[0].inputs
     struct.rows_in = pointer([places.get(each.name, 0) for each in taken], np.uint64)
+    if named.constraints.drifts:
+        struct.drifts = named.address("constraint_drifts")
+        taken = named.constraints.asked("constraint_drifts")[0].inputs
+        struct.drifts_in = pointer([places.get(each.name, 0) for each in taken], np.uint64)
+    if named.constraints.equations.flows:
+        struct.still = pointer(np.zeros(n))
     struct.positions = pointer(named.positions, np.int64)
     for name in ("holds", "watched", "grip", "direction", "aimed", "slack"):
         setattr(struct, name, getattr(modes, name).ctypes.data)
@@ -88,6 +95,7 @@ def named_struct(
         setattr(struct, name, pointer(np.zeros(most + some), np.int64))
     sizes = {
         "said": count * (n + 2),
+        "drift": count,
         "tableau": most * (n + 1 + most),
         "scale": n,
         "lengths": most,
@@ -103,7 +111,7 @@ def named_struct(
         "friction": some,
         "push": n,
         "wanted": most,
-        "rates": nq,
+        "rates": 2 * nq,
         "applied": n,
         "follow": n * n,
         "factors": n * (n + 1),

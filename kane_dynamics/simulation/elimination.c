@@ -24,6 +24,8 @@ typedef struct {
     int64_t n, nq, count, state;
     kernel *rows;
     const double **in;
+    kernel *drifts; /* what rows say of speeds that are zero, if that is not zero */
+    const double **drifts_in;
     const int64_t *positions, *holds, *watched;
     /* limited forces: which rows, times the force of which other row, if any, and in which mode */
     int64_t limit_count;
@@ -47,6 +49,8 @@ typedef struct {
     const double *metric; /* M in the units of the elimination */
     const double *said_of; /* the state that `said` is of, if known, and its time */
     double said_at;
+    double *drift; /* of all rows */
+    const double *still; /* speeds that are zero, if coordinates move then */
 } Named;
 
 static const double *row_of(const Named *c, int64_t i) { return c->said + i * (c->n + 2); }

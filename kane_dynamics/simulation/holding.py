@@ -213,9 +213,10 @@ class Holding:
                 break
             q = self.moved(t, q, self._nearest(said[of_positions, :-2], -errors))
         A = said[rows, :-2]
-        if not np.abs(A @ u).max(initial=0.0) > STILL:
+        left = A @ u + self.named.drifts(t, q, self.modes.anchors)[rows]
+        if not np.abs(left).max(initial=0.0) > STILL:
             return q, u
-        return q, u + self._nearest(A, -A @ u)
+        return q, u + self._nearest(A, -left)
 
     def _nearest(self, A: Array, right: Array) -> Array:
         """The smallest motion with A motion = right."""

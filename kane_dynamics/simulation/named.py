@@ -137,9 +137,15 @@ class Named:
     def _called(self) -> dict[str, tuple[Function, list[str]]]:
         return {}
 
-    def address(self) -> int:
-        """Of the rows, for compiled code."""
-        return self.functions.code(*self.constraints.asked("constraint_rows")).address("state")
+    def drifts(self, t: float, q: Array, anchors: Array) -> Array:
+        """(count,): what rows say of speeds that are zero, which is zero if nothing is driven."""
+        if not self.constraints.drifts:
+            return np.zeros(self.constraints.count)
+        return self._call("constraint_drifts", t=np.array([t]), q=q, anchors=anchors)
+
+    def address(self, program: str) -> int:
+        """Of the rows or drifts, for compiled code."""
+        return self.functions.code(*self.constraints.asked(program)).address("state")
 
     def anchors_at_start(self, q: Array) -> Array:
         found = np.array(self.anchors(0.0, q))
@@ -149,7 +155,8 @@ class Named:
 
     def refuse_violation(self, q: Array, u: Array) -> None:
         """ArgumentError if a motion cannot begin here; it names the constraint."""
-        said = self.rows(0.0, q, u, self.anchors_at_start(q))
+        anchors = self.anchors_at_start(q)
+        said, drifts = self.rows(0.0, q, u, anchors), self.drifts(0.0, q, anchors)
         rows = [k for k, name in enumerate(self.owners) if self.active[name]]
         two_sided = [k for k in rows if k not in self.one_sided.values()]
         errors = np.where(self.positions, np.abs(said[:, -1]), 0.0)
@@ -164,7 +171,7 @@ class Named:
             )
         limited = {e.first + k for e in self.limits for k in range(e.size)}
         held = [k for k in two_sided if k not in limited]
-        off = unsatisfied(said[held, :-2], 0.0 * said[held, -2], u)
+        off = unsatisfied(said[held, :-2], drifts[held], u)
         if not off.max(initial=0.0) <= BROKEN:
             # systems, that say which rows are of positions, assemble speeds as well
             finder = "assemble" if self.of_positions else "admissible_speeds"

@@ -115,7 +115,8 @@ def problem_of(
     _refuse_large_result(equations, request)
     q, u = _initial_state(equations, request)
     if named is not None:
-        _refuse_adaptive(request)
+        if not request.fixed:
+            _refuse_changes(request, named)
         named.refuse_violation(q, u)
     elif request.switches or request.machine is not None:
         raise ArgumentError(
@@ -186,11 +187,15 @@ def _inputs(request: Request) -> tuple[Any, dict[str, Any]]:
     return torque, pulls
 
 
-def _refuse_adaptive(request: Request) -> None:
-    if not request.fixed:
+def _refuse_changes(request: Request, named: Named) -> None:
+    """Adaptive methods hold constraints that stay as they are at the start."""
+    changing = [*named.one_sided, *(each.name for each in named.limits)]
+    changing += [each.name for each in named.switches]
+    if changing or named.machine is not None:
+        what = f"constraint {changing[0]!r} does" if changing else "those of a machine do"
         raise ArgumentError(
-            f"simulate: method {request.method!r} does not know constraints, expected 'rk4' or "
-            "'euler'"
+            f"simulate: method {request.method!r} does not know constraints that come and go, as "
+            f"{what}, expected 'rk4' or 'euler'"
         )
 
 

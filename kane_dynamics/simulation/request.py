@@ -49,7 +49,8 @@ class Request:
         has an entry. For all methods it is the time constant of compliant stops.
     method : {"rk4", "euler", "dop853", "radau"}
         Classical Runge-Kutta or semi-implicit Euler with fixed step; or with adaptive step an
-        explicit method of order 8, or an implicit one for stiff systems.
+        explicit method of order 8, or an implicit one for stiff systems; these know constraints
+        that stay as they are, not those that come and go.
     output_step : float, optional
         Time between two states of the result, s; by default `step`. The end is always there.
     wrenches : dict from link name to array (6,), WrenchHistory or VirtualCoupler, optional

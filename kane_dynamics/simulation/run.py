@@ -333,7 +333,11 @@ def holding_of(problem: Problem) -> Holding | None:
 
     def moved(t: float, q: Array, motion: Array) -> Array:
         given = rates.named(t=np.array([t]), q=q, u=motion)
-        x = np.append(q + evaluated(functions, "coordinate_rates", **given), 0.0)
+        step = evaluated(functions, "coordinate_rates", **given)
+        if problem.equations.flows:
+            given["u"] = np.zeros_like(motion)
+            step = step - evaluated(functions, "coordinate_rates", **given)
+        x = np.append(q + step, 0.0)
         return problem.normalized(x)[:-1]
 
     return Holding(problem.named, Modes(problem.named), moved, problem.inertia)

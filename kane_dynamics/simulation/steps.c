@@ -328,12 +328,24 @@ static int correct(Run *r, double t, double *x)
         r->short_in[r->state + 1] = c->wanted;
         r->coordinate_rates(r->short_in, c->rates);
         for (int64_t i = 0; i < r->nq; i++)
-            x[i] += c->rates[i];
+            c->rates[r->nq + i] = c->rates[i];
+        if (c->still) { /* coordinates move by themselves, too */
+            r->short_in[r->state + 1] = c->still;
+            r->coordinate_rates(r->short_in, c->rates);
+            for (int64_t i = 0; i < r->nq; i++)
+                c->rates[r->nq + i] -= c->rates[i];
+        }
+        for (int64_t i = 0; i < r->nq; i++)
+            x[i] += c->rates[r->nq + i];
         normalize(r, x);
+    }
+    if (c->drifts) {
+        c->drifts_in[c->state] = x;
+        c->drifts(c->drifts_in, c->drift);
     }
     for (int64_t i = 0; i < c->count; i++)
         if (c->holds[i]) {
-            c->wanted[i] = -dot(row_of(c, i), x + r->nq, r->n);
+            c->wanted[i] = -dot(row_of(c, i), x + r->nq, r->n) - c->drift[i];
             fastest = fmax(fastest, fabs(c->wanted[i]));
         }
     if (status == RUNNING && fastest <= STILL) { /* what was said is of this state */

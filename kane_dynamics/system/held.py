@@ -17,7 +17,6 @@ from kane_dynamics.kane.constraints import Asked
 from kane_dynamics.kane.equations import Given
 from kane_dynamics.kane.general.constraints import GeneralConstraints
 from kane_dynamics.kane.general.equations import GeneralEquations
-from kane_dynamics.kane.general.held import coefficients
 from kane_dynamics.kane.recombination import (
     SATISFIED,
     Recombination,
@@ -27,7 +26,7 @@ from kane_dynamics.kane.recombination import (
 )
 from kane_dynamics.simulation.named import Named
 from kane_dynamics.symbolic.derivative import derivatives
-from kane_dynamics.symbolic.graph import Graph, reachable
+from kane_dynamics.symbolic.graph import Graph
 from kane_dynamics.symbolic.program import Program, Signature
 
 ASSEMBLED = 1e-10
@@ -74,16 +73,6 @@ class SystemConstraints:
 
     def __bool__(self) -> bool:
         return bool(self.names)
-
-    @property
-    def moves_by_itself(self) -> bool:
-        """Whether a constraint depends on time, or asks for speeds that are not zero."""
-        reading = self.rows.equations.reading
-        rows = [row for each in reading.constraints for row in each.rows]
-        flat = [e for row in rows for e in (row.velocity, row.error) if e is not None]
-        _, rest = coefficients(reading, rows)
-        timed = any(node.op == "input" and node.entry[0] == "t" for node in reachable(flat))
-        return timed or any(each is not reading.graph.zero for each in rest)
 
     # ---------------------------------------------------------------------------------- numbers
     def said(self, given: dict[str, Array]) -> Said:

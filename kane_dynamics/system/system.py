@@ -310,6 +310,7 @@ class System(StateFunctions):
         """
         # Imported here: what only computes right-hand sides does without.
         from kane_dynamics.simulation.fed import FedFunction, FedValues, fed_at, fed_input
+        from kane_dynamics.simulation.inputs import TorqueHistory
         from kane_dynamics.simulation.request import Request
         from kane_dynamics.simulation.simulate import simulate
 
@@ -329,20 +330,21 @@ class System(StateFunctions):
         late = self.parameters
         begin, speeds = (real_array(n, v) for n, v in (("q0", q0), ("u0", u0)))
         if not isinstance(source, (FedValues, FedFunction)):
-            named = self._named(begin, speeds, ()) if self._held else None
+            named = self._named(begin, speeds, (), True) if self._held else None
             return simulate(self._functions, request, {}, late, progress, cancel, named)
         first = fed_at(source, np.zeros(1), begin[None], speeds[None])[0]
-        named = self._named(begin, speeds, first) if self._held else None
+        constant = isinstance(source, FedValues) and not isinstance(source.given, TorqueHistory)
+        named = self._named(begin, speeds, first, constant) if self._held else None
         late = (*late, first)
         motion = simulate(self._functions, request, {}, late, progress, cancel, named)
         fed = fed_at(source, motion.t, motion.q, motion.u)
         return replace(motion, _parameters=(*late[:-1], fed))
 
-    def _named(self, q: Array, u: Array, inputs: Any) -> Named:
-        if self._held.moves_by_itself:
+    def _named(self, q: Array, u: Array, inputs: Any, constant: bool) -> Named:
+        if self._held.rows.moved_by_inputs(constant):
             raise ArgumentError(
-                "simulate: constraints that depend on time, or ask for speeds other than zero, "
-                "cannot be held, expected none"
+                "simulate: constraints cannot be held that inputs change on the way, expected "
+                "functions of t instead of these inputs"
             )
         given = self._given("simulate", 0.0, np.concatenate([q, u]), inputs)
         return self._held.named(given)

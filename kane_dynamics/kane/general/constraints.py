@@ -8,6 +8,7 @@ from typing import Any
 from kane_dynamics.kane.constraints import Constraints, Row, Shape
 from kane_dynamics.kane.equations import Given
 from kane_dynamics.kane.general.equations import GeneralEquations
+from kane_dynamics.kane.general.held import coefficients
 from kane_dynamics.symbolic.graph import Expr, reachable
 from kane_dynamics.symbolic.program import Input
 from kane_dynamics.symbolic.substitution import substituted
@@ -41,6 +42,20 @@ class GeneralConstraints(Constraints):
         entries = {node.entry[0] for node in reachable(self._flat) if node.op == "input"}
         own = (each for each in self.equations.parameters if each.name in entries)
         return (*super().inputs(*names), *own)
+
+    @cached_property
+    def drifts(self) -> bool:
+        return any(each is not self.equations.reading.graph.zero for each in self._rest)
+
+    @cached_property
+    def _rest(self) -> list[Expr]:
+        """What velocities are where no speed is."""
+        return coefficients(self.equations.reading, self._rows_held)[1]
+
+    def moved_by_inputs(self, are_constant: bool) -> bool:
+        """Whether inputs change what rows say on the way."""
+        flat = self._rest if are_constant else self._flat
+        return any(node.op == "input" and node.entry[0] == "inputs" for node in reachable(flat))
 
     def rows(self, given: Given) -> list[Row]:
         graph = given.graph

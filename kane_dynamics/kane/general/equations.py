@@ -219,6 +219,12 @@ class GeneralEquations(Equations):
         return any(node.entry[0] == "t" for node in reachable(self._stated) if node.op == "input")
 
     @cached_property
+    def flows(self) -> bool:  # type: ignore[override]
+        graph, reading = self.reading.graph, self.reading
+        still = substituted(graph, reading.qdot, {"u": [graph.zero] * len(reading.u)})
+        return any(each is not graph.zero for each in still)
+
+    @cached_property
     def _stated(self) -> list[Expr]:
         """All that the equations follow from."""
         stated = self.formulations[-1].stated
