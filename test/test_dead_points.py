@@ -141,3 +141,23 @@ def test_a_motion_may_start_at_a_dead_point(crank: float, speed: float) -> None:
     expected, _ = turned(0.2, crank, speed)
     np.testing.assert_allclose([motion.q[-1, 0], motion.u[-1, 0]], expected, atol=1e-6)
     assert motion.checks.relative_energy_error < 1e-8
+
+
+def test_friction_opposes_the_speed_after_a_blow() -> None:
+    bumper = kd.Lock("bumper", "d", least=float(directions(STRETCHED)[2]) + 1e-3, restitution=0.5)
+    constraints, gravity = [FOUR_BAR_LOOP, bumper], (0, -GRAVITY, 0)
+    robot = kd.load(ROUGH, constraints=constraints, gravity=gravity)
+    motion = robot.simulate(0.5, *start(1.0, -6.0), torque=[TORQUE, 0, 0])
+    assert [event.kind for event in motion.events] == ["contact", "contact"]
+    assert motion.checks.relative_energy_error < 1e-7
+
+
+def test_a_brake_that_slips_is_put_on_at_a_dead_point() -> None:
+    brake = kd.Lock("brake", "d", limit=FRICTION, active=False)
+    free = ROUGH.replace(f'friction="{FRICTION}"', "")
+    robot = kd.load(free, constraints=[FOUR_BAR_LOOP, brake], gravity=(0, -GRAVITY, 0))
+    q, u = start(FOLDED, 5.0)
+    on = [kd.Switch("brake", on=True, at=0.0)]
+    motion = robot.simulate(0.1, q, u * [1.0, 1.0, 0.0], torque=[TORQUE, 0, 0], switches=on)
+    expected, _ = turned(0.1, FOLDED, 5.0)
+    np.testing.assert_allclose([motion.q[-1, 0], motion.u[-1, 0]], expected, atol=1e-6)

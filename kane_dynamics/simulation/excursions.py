@@ -8,6 +8,7 @@ which contacts push, stick and slide. Both are one problem, of impulses or of fo
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -226,6 +227,7 @@ class Excursions:
         impulses = speeds = None
         if imposed:
             impulses, speeds = now.impose()
+            self._slide_on()
         now.forget()
         for name in self._named.names:
             if before.get(name, modes.active[name]) == modes.active[name]:
@@ -248,6 +250,7 @@ class Excursions:
 
     def _look(self) -> None:
         self.modes.write()
+        self._slide_on()
         self._look_at_forces()
         if self._let_slide():
             self._look_at_forces()
@@ -256,6 +259,13 @@ class Excursions:
         status = self._present.look()
         if status != Status.RUNNING:
             raise Ended(status)
+
+    def _slide_on(self) -> None:
+        """Dry friction of joints opposes the speeds that impulses have left."""
+        now = self._present
+        for row, speed in enumerate(now.x[self._nq : -1].tolist()):
+            if abs(speed) > AT_REST:
+                now.slide(row, math.copysign(1.0, speed))
 
     def _let_slide(self) -> bool:
         """Let speeds go that no friction can hold, at dead points; whether there are such.

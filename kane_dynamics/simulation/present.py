@@ -58,7 +58,7 @@ class Present(ABC):
 
     @abstractmethod
     def slide(self, row: int, direction: float) -> None:
-        """Let a speed go that dry friction of its joint holds."""
+        """Let dry friction of a joint, if it has any, slide; even if it held."""
 
     def forget(self) -> None:
         """What follows from the state is no longer known."""
