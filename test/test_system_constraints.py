@@ -95,6 +95,8 @@ def test_friction_by_an_unknown_normal_force_slows_a_sled() -> None:
     assert system.rhs(0.0, [0.0, 0.5])[1] == pytest.approx(-0.3 * normal / 2.0)
     motion = system.simulate(0.05, [0.0], [0.5])
     assert motion.u[-1, 0] < 0.36
+    assert motion.work[-1] < -0.1
+    assert motion.checks.relative_energy_error < 1e-8
 
 
 def test_the_constraint_that_cannot_close_is_named() -> None:

@@ -81,6 +81,8 @@ class Equations(ABC):
         Whether equations depend on time: t is then the first input of every program.
     flows : bool
         Whether coordinates change while all speeds are zero.
+    powered : bool
+        Whether there is any `further_power`.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Equations(ABC):
     parameters: tuple[Input, ...] = ()
     timed: bool = False
     flows: bool = False
+    powered: bool = False
 
     forms: ClassVar[Mapping[str, Form]] = {
         "coordinate_rates": Form(("q", "u"), ("q",)),
@@ -147,6 +150,10 @@ class Equations(ABC):
     def losses(self, given: Given) -> list[Expr]:
         """Generalized active forces within `bias` that have no potential, such as damping."""
         return [given.graph.zero] * len(self.speed_names)
+
+    def further_power(self, given: Given) -> Expr:
+        """Power that goes into `energy`, and is none of `losses` and of forces at the speeds."""
+        return given.graph.zero
 
     # -------------------------------------------------------------------------- how that changes
     def inverse_dynamics_derivatives(self, given: Given) -> list[Expr]:

@@ -36,6 +36,8 @@ class Checks:
         Largest difference between the change of mechanical energy since the start and the work of
         torques, friction, stops and wrenches, J. It sees wrong equations, and steps that are too
         long for the motion. It does not see an input that was misread: its work is misread alike.
+        nan, as is the relative one, where the work of prescribed motion in time, or of friction by
+        unknown forces, is not known: under constraints, and with semi-implicit Euler.
     relative_energy_error : float
         The same, divided by the largest energy that went back and forth; or by what speeds of
         1e-6 rad/s and m/s amount to, in a robot that rests.
@@ -94,6 +96,8 @@ def checks_of(motion: Motion, local_error: float, global_error: float | None) ->
     functions = motion._functions
     energy = motion.kinetic + motion.potential
     energy_error = float(np.abs(energy - energy[0] - motion.work).max())
+    if not motion._balanced:
+        energy_error = np.nan
     scale = max(
         np.max(motion.kinetic),
         np.ptp(motion.potential),

@@ -38,8 +38,8 @@ class Motion:
         Generalized forces of dry friction, wrenches and stops. Inverse dynamics of the motion,
         without dry friction, is ``tau + other_forces``.
     work : array (K,)
-        Work since the start of tau and the other forces, less what damping has taken, J. It is
-        the change of ``kinetic + potential``.
+        Work since the start of tau and the other forces, less what damping has taken, and of what
+        moves a mechanism as prescribed in time, J. It is the change of ``kinetic + potential``.
     kinetic, potential : array (K,)
         Energies, J.
     completed : bool
@@ -67,6 +67,7 @@ class Motion:
     _parameters: tuple[Array, ...] = field(repr=False)
     _local_error: float = field(repr=False)
     _global_error: float | None = field(repr=False, default=None)
+    _balanced: bool = field(repr=False, default=True)
     _history: History | None = field(repr=False, default=None)
 
     def __repr__(self) -> str:

@@ -26,8 +26,8 @@ from kane_dynamics.symbolic.graph import Expr, Graph
 from kane_dynamics.symbolic.program import Input as Vector
 from kane_dynamics.symbolic.program import Program, Signature
 
-Moved = tuple[list[Expr], list[Expr]]
-"""What stands for udot, and what comes last."""
+Moved = tuple[list[Expr], Expr, list[Expr]]
+"""What stands for udot, further power as far as it is known then, and what comes last."""
 
 Solve = Callable[[Given, Sequence[Expr]], Moved]
 """That under some forces."""
@@ -165,8 +165,8 @@ class RightHandSide:
         losses = expressions(equations, "losses", given)
         power = [u * (a + b) for u, a, b in zip(given["u"], force, losses)]
         events = [each.event(given, qdot, *own) for each, own in switched]
-        moved, more = solve(given, force)
-        outputs = [*qdot, *moved, graph.sum(power), *tau, *other, *losses]
+        moved, further, more = solve(given, force)
+        outputs = [*qdot, *moved, graph.sum([*power, further]), *tau, *other, *losses]
         outputs += [g for g, _ in events] + [rate for _, rate in events]
         return Program(declared, (*outputs, *more))
 
@@ -256,12 +256,13 @@ class Rates:
 
 
 def _free(equations: Equations, given: Given, force: Sequence[Expr]) -> Moved:
-    return expressions(equations, "forward_dynamics", given.but(tau=force)), []
+    udot = expressions(equations, "forward_dynamics", given.but(tau=force))
+    return udot, equations.further_power(given.but(udot=udot)), []
 
 
 def _forces_left(equations: Equations, given: Given, force: Sequence[Expr]) -> Moved:
     left = [a - b for a, b in zip(force, expressions(equations, "bias", given))]
-    return left, expressions(equations, "mass_matrix", given)
+    return left, given.graph.zero, expressions(equations, "mass_matrix", given)
 
 
 def _embedded(
@@ -272,7 +273,8 @@ def _embedded(
     force: Sequence[Expr],
 ) -> Moved:
     embedded = Embedded(constraints, given, order)
-    return embedded.accelerations(equations, force), [embedded.growth]
+    udot = embedded.accelerations(equations, force)
+    return udot, given.graph.zero, [embedded.growth]
 
 
 def _refuse(at: Layout, _arrays: Any, result: Array) -> NoReturn:

@@ -90,6 +90,11 @@ def _integrated(problem: Problem, watch: Watch, judge: Judge) -> Outcome:
     return FixedSteps(problem, watch, judge).outcome()
 
 
+def _leaves_out_power(problem: Problem) -> bool:
+    """Whether steps know no further power: accelerations are found after it, or come too late."""
+    return problem.named is not None or problem.request.method == "euler"
+
+
 def _motion(problem: Problem, outcome: Outcome, judge: Judge) -> Motion:
     rates, recording = problem.rates, outcome.recording
     given = {"t": recording.column("t")[:, None]}
@@ -120,5 +125,6 @@ def _motion(problem: Problem, outcome: Outcome, judge: Judge) -> Motion:
         _functions=rates.functions,
         _parameters=rates.parameters,
         _local_error=outcome.local_error,
+        _balanced=not (rates.side.equations.powered and _leaves_out_power(problem)),
         _history=history,
     )

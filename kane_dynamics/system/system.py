@@ -338,7 +338,9 @@ class System(StateFunctions):
         late = (*late, first)
         motion = simulate(self._functions, request, {}, late, progress, cancel, named)
         fed = fed_at(source, motion.t, motion.q, motion.u)
-        return replace(motion, _parameters=(*late[:-1], fed))
+        motion = replace(motion, _parameters=(*late[:-1], fed))
+        kinetic, potential = motion.evaluated("energy").T  # which inputs may be in
+        return replace(motion, kinetic=kinetic.copy(), potential=potential.copy())
 
     def _named(self, q: Array, u: Array, inputs: Any, constant: bool) -> Named:
         if self._held.rows.moved_by_inputs(constant):

@@ -290,7 +290,7 @@ class Embedding:
         graph, own = self.graph, len(self.independent)
         resisting = self._resisting(way, combined)
         unknown = graph.inputs("unknown", len(self.reading.unknown))
-        nothing = self._nothing
+        nothing = self.nothing
         free = substituted(graph, resisting, nothing)
         by_force = derivatives(graph, resisting, unknown)
         for node in (e for row in by_force for e in row):
@@ -334,7 +334,7 @@ class Embedding:
         whole = way.resisting(accelerated)
         if not self.reading.unknown:
             return whole[:count]
-        free = substituted(graph, whole, self._nothing)
+        free = substituted(graph, whole, self.nothing)
         if not self.couples(way):
             return free[:count]
         by_force, own = self._by_force(way), len(self.independent)
@@ -352,7 +352,8 @@ class Embedding:
         return derivatives(self.graph, way.resisting(False), unknown)
 
     @property
-    def _nothing(self) -> dict[str, list[Expr]]:
+    def nothing(self) -> dict[str, list[Expr]]:
+        """Unknown forces that do not act."""
         return {"unknown": [self.graph.zero] * len(self.reading.unknown)}
 
     def numbers(self, rows: Sequence[Sequence[Expr]]) -> Array:
@@ -378,7 +379,7 @@ class Embedding:
 
     def _bias(self, way: Formulation, combined: bool) -> list[Expr]:
         free = self._resisting(way, combined)[: len(self.independent)]
-        return substituted(self.graph, free, self._nothing)
+        return substituted(self.graph, free, self.nothing)
 
 
 def _cost(follow: Follow) -> int:

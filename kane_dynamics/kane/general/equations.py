@@ -26,7 +26,7 @@ from kane_dynamics.kane.general.reading import Bases, Reading
 from kane_dynamics.kane.general.regrouping import regrouped
 from kane_dynamics.kane.general.solving import solved_columns
 from kane_dynamics.kane.recombination import normalized, pivoted
-from kane_dynamics.symbolic.derivative import derivatives
+from kane_dynamics.symbolic.derivative import derivatives, rates
 from kane_dynamics.symbolic.evaluate import evaluations
 from kane_dynamics.symbolic.graph import Expr, reachable
 from kane_dynamics.symbolic.numpy import python_source
@@ -126,6 +126,17 @@ class Formulation:
         return forward.accelerations(self.reading.graph, self.nodes, edges, right)
 
     @cached_property
+    def led(self) -> Expr:
+        """Power of inertia forces, with the opposite sign, at what moves without any speeds."""
+        graph, rest = self.reading.graph, self.motion(False).rest
+        if all(each is graph.zero for pair in rest for vector in pair for each in vector):
+            return graph.zero
+        motion = self.motion(True)
+        wrenches = inverse.inertia_forces(self.nodes, self.reading.kinematics, motion)
+        pairs = zip(rest, wrenches)
+        return graph.sum([a.dot(torque) + b.dot(force) for (a, b), (torque, force) in pairs])
+
+    @cached_property
     def kinetic(self) -> Expr:
         """Kinetic energy."""
         graph, total = self.reading.graph, self.reading.graph.zero
@@ -220,9 +231,8 @@ class GeneralEquations(Equations):
 
     @cached_property
     def flows(self) -> bool:  # type: ignore[override]
-        graph, reading = self.reading.graph, self.reading
-        still = substituted(graph, reading.qdot, {"u": [graph.zero] * len(reading.u)})
-        return any(each is not graph.zero for each in still)
+        still = substituted(self.reading.graph, self.reading.qdot, {"u": self._still})
+        return any(each is not self.reading.graph.zero for each in still)
 
     @cached_property
     def _stated(self) -> list[Expr]:
@@ -272,6 +282,30 @@ class GeneralEquations(Equations):
 
     def losses(self, given: Given) -> list[Expr]:
         return self._put("losses", given)
+
+    def further_power(self, given: Given) -> Expr:
+        """Of what moves the mechanism as prescribed in time, and of friction by unknown forces."""
+        return substituted(given.graph, [self._further_power], given.inputs)[0]
+
+    @cached_property
+    def powered(self) -> bool:  # type: ignore[override]
+        return self._further_power is not self.reading.graph.zero
+
+    @cached_property
+    def _further_power(self) -> Expr:
+        graph, reading, way = self.reading.graph, self.reading, self.formulations[0]
+        rates_of = reading.changing([], "the potential")
+        own = dict(zip(reading.q, substituted(graph, reading.qdot, {"u": self._still})))
+        terms = [way.led, *rates(graph, [self._potential], {**rates_of, **own})]
+        if reading.unknown and self.embedding.couples(way):
+            free = substituted(graph, way.resisting(True), self.embedding.nothing)
+            pairs = zip(reading.u, free, self._inverse_dynamics(way))
+            terms += [u * (a - b) for u, a, b in pairs]
+        return graph.sum(terms)
+
+    @cached_property
+    def _still(self) -> list[Expr]:
+        return [self.reading.graph.zero] * len(self.speed_names)
 
     # ------------------------------------------------------------- how each formulation has them
     def _mass_matrix(self, way: Formulation) -> list[Expr]:

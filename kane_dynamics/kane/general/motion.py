@@ -57,6 +57,11 @@ class MovingNodes:
         Speeds without the auxiliary ones, and their rates.
     auxiliary : int
         How many of those there are.
+
+    Attributes
+    ----------
+    rest : list of (Vector, Vector)
+        Angular velocities, and velocities, while all speeds are zero.
     """
 
     def __init__(
@@ -72,7 +77,7 @@ class MovingNodes:
         self.edges: list[Edge | None] = []
         self.moving: list[Moving] = []
         self._turnings: dict[Any, Vector] = {}
-        self._rest: list[tuple[Vector, Vector]] = []
+        self.rest: list[tuple[Vector, Vector]] = []
         for node in nodes:
             self._add(node, nodes)
 
@@ -82,7 +87,7 @@ class MovingNodes:
             zero if v is None else at_rest(v, len(self._u), self._auxiliary)
             for v in (node.omega, node.velocity)
         )
-        self._rest.append((rest[0], rest[1]))
+        self.rest.append((rest[0], rest[1]))
         if node.parent < 0:
             self.edges.append(None)
             self.moving.append(self._alone(node))
@@ -109,10 +114,10 @@ class MovingNodes:
     def _carried(self, node: Node, parent: Node, before: Moving, edge: Edge) -> Moving:
         """A node with a parent moves with it, and by its own speeds besides."""
         zero, name = self._kinematics.zero, node.name
-        rest_omega, rest_velocity = self._rest[node.parent]
+        rest_omega, rest_velocity = self.rest[node.parent]
         omega, alpha, turning = zero, zero, zero
         if node.omega is not None:
-            own = self._sum(node.turns, self._u) + self._rest[-1][0]
+            own = self._sum(node.turns, self._u) + self.rest[-1][0]
             if node.turned:
                 omega, alpha = edge.rotation @ before.omega, edge.rotation @ before.alpha
                 own = own - edge.rotation @ rest_omega
@@ -123,7 +128,7 @@ class MovingNodes:
         spin = self._spin(node, turning)
         velocity, acceleration = zero, zero
         if node.velocity is not None:
-            own = self._sum(node.moves, self._u) + self._rest[-1][1]
+            own = self._sum(node.moves, self._u) + self.rest[-1][1]
             own = own - edge.move @ rest_velocity
             velocity = edge.move @ before.velocity
             acceleration = edge.move @ before.acceleration
