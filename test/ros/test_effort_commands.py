@@ -270,16 +270,21 @@ def test_a_long_trajectory_does_not_make_joint_states_look_old(graph: Graph) -> 
     assert robot.diagnosis().message == "commanded"
 
 
-def test_stale_joint_states_trip(graph: Graph) -> None:
+@pytest.mark.parametrize(
+    ("follows", "sentence"), [(False, "s old, the limit is 0.3 s"), (True, "and the robot moves")]
+)
+def test_joint_states_that_no_longer_come_trip(graph: Graph, follows: bool, sentence: str) -> None:
     graph.start(limited_arm(), ramp_time=0.0, state_timeout=0.3)
     robot = Robot(graph)
     robot.enable()
-    given = graph.client.speak(JointTrajectory, "/joint_trajectory")
-    still = np.zeros((2, 2))
-    given.publish(trajectory(JOINTS, [0.0, 60.0], [HERE] * 2, still, still))
-    robot.until(lambda: len(robot.commands) > 5, "commands")
+    robot.until(lambda: robot.commands, "commands")
+    if follows:
+        given = graph.client.speak(JointTrajectory, "/joint_trajectory")
+        still = np.zeros((2, 2))
+        given.publish(trajectory(JOINTS, [0.0, 60.0], [HERE] * 2, still, still))
+        robot.until(lambda: robot.told[-1].state == "following", "the trajectory to be followed")
     graph.client.until(lambda: robot.diagnosis().level == ERROR, "the error")  # no states meanwhile
-    robot.assert_tripped("s old, the limit is 0.3 s", publishing=False)
+    robot.assert_tripped(sentence, publishing=False)
 
 
 def test_a_joint_that_is_no_longer_named_trips(graph: Graph) -> None:
