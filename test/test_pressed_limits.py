@@ -32,7 +32,7 @@ def test_a_stop_bounces_and_what_is_pressed_against_it_comes_to_rest(backend, wa
     )
     force = 3.0
     motion = robot.simulate(
-        4.0, [0.0], [0.0], torque=np.array([way * force]), step=5e-3, output_step=0.1
+        4.0, [0.0], [0.0], torque=np.array([way * force]), step=2e-2, output_step=0.1
     )
     first = np.sqrt(2.0 * 2.0 / force)
     speed = force / 2.0 * first
@@ -63,7 +63,7 @@ def test_a_lock_slips_at_its_share_of_the_force_that_presses(backend) -> None:
     def force(t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         return np.array([rate * t, -more])
 
-    motion = robot.simulate(2.5, [0.0, 0.0], [0.0, 0.0], torque=force, step=5e-3, output_step=0.01)
+    motion = robot.simulate(2.5, [0.0, 0.0], [0.0, 0.0], torque=force, step=2e-2, output_step=0.01)
     pressed = 2.0 * G + more
     (slip,) = motion.events
     assert (slip.kind, slip.constraint) == ("slip", "rubs")
@@ -76,7 +76,7 @@ def test_a_lock_slips_at_its_share_of_the_force_that_presses(backend) -> None:
 @pytest.mark.parametrize("backend", ["c", "numpy"])
 def test_where_nothing_presses_nothing_rubs(backend) -> None:
     robot = rubbing(backend)
-    motion = robot.simulate(1.0, [0.0, 0.5], [0.7, 0.0], step=5e-3, output_step=0.01)
+    motion = robot.simulate(1.0, [0.0, 0.5], [0.7, 0.0], step=2e-2, output_step=0.01)
     falls = np.sqrt(2.0 * 0.5 / G)
     landing = next(event for event in motion.events if event.kind == "contact")
     assert landing.t == pytest.approx(falls, abs=1e-10)
@@ -91,7 +91,7 @@ def test_where_nothing_presses_nothing_rubs(backend) -> None:
 @pytest.mark.parametrize("backend", ["c", "numpy"])
 def test_a_brake_that_has_slipped_holds_where_it_comes_to_rest(backend) -> None:
     robot = kd.load(ONE, constraints=[kd.Lock("brake", "x", limit=(4.0, 3.0))], backend=backend)
-    motion = robot.simulate(1.0, [0.2], [1.0], step=5e-3, output_step=0.05)
+    motion = robot.simulate(1.0, [0.2], [1.0], step=2e-2, output_step=0.05)
     (stick,) = motion.events
     assert (stick.kind, stick.t) == ("stick", pytest.approx(2.0 / 3.0, abs=1e-10))
     np.testing.assert_allclose(motion.q[motion.t > stick.t], 0.2 + 1.0 / 3.0, atol=1e-10)
