@@ -7,7 +7,6 @@ otherwise arbitrary: at a dead centre a joint has no motion, either, but only fo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +17,15 @@ from kane_dynamics.constrained.assembly import assembled
 from kane_dynamics.errors import ArgumentError
 from kane_dynamics.kane.recombination import normalized
 
-SPREADS = (0.3, 1.0, 0.3, 1.0, 0.1, 2.0)
-"""How far from the zero configuration states are looked for, rad or m."""
+SPREADS = (0.3, 1.0, 0.1, 2.0, 0.3, 0.1)
+"""How far from the zero configuration, or from a state, others are looked for, rad or m."""
 
 ENOUGH = 2
 """States that are looked at: a dead centre may be met by chance, but not twice."""
 
 LEFT = 1e-6
-"""Singular value, of rows of length one, below which a motion is left: where links are
-overconstrained, numbers of six digits leave it."""
+"""Singular value, of rows of length one, below which they are taken to leave a motion: near a dead
+centre, and where links are overconstrained but for rounding, nothing is refused in doubt."""
 
 MOVES = 1e-9
 """Share of a joint in a motion of length one, below which it is rounding."""
@@ -55,15 +54,14 @@ def refuse_stuck(
         Diagonal of the mass matrix: by it speeds are measured, rad/s and m/s alike.
     """
     stuck, looked, chance = dict(motors), 0, np.random.default_rng(0)
-    zero, dof = neutral
+    around, dof = neutral
     for spread in SPREADS:
-        found = None
-        begin = moved(zero, spread * chance.standard_normal(dof))
-        with suppress(ArgumentError, np.linalg.LinAlgError):
-            q = assembled(begin, rows, moved, range(dof))
-            found, scale = rows(q), inertia(q)
-        if found is None:
+        begin = moved(around, spread * chance.standard_normal(dof))
+        try:
+            around = assembled(begin, rows, moved, range(dof))
+        except (ArgumentError, np.linalg.LinAlgError):
             continue
+        found, scale = rows(around), inertia(around)
         moves = _moves(found.A, scale)
         stuck = {joint: own for joint, own in stuck.items() if not moves[own].any()}
         looked += 1
