@@ -42,10 +42,10 @@ def pytest_report_header() -> str | None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Files without a test that runs alone need not be read by who asks for nothing else."""
-    if config.option.markexpr != "alone" or collection_path.suffix != ".py":
+    """Files without a test in real time need not be read by who asks for nothing else."""
+    if config.option.markexpr != "real_time" or collection_path.suffix != ".py":
         return None
-    return "pytest.mark.alone" not in collection_path.read_text(encoding="utf-8") or None
+    return "pytest.mark.real_time" not in collection_path.read_text(encoding="utf-8") or None
 
 
 def pytest_collection_finish() -> None:

@@ -34,7 +34,7 @@ import kane_dynamics as kd
 from kane_dynamics.simulation.trajectory import trajectory_through
 from kane_dynamics_interfaces.msg import CommandState
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 ALL = "KANE_DYNAMICS_ALL" in os.environ
 SPECIMENS = {"panda": PANDA, "ur5": UR5, "rail": RAIL}

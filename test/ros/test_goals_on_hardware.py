@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 import kane_dynamics as kd
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.real_time
 
 SUCCEEDED, CANCELED, ABORTED = (
     GoalStatus.STATUS_SUCCEEDED,

@@ -178,7 +178,7 @@ def test_stops_hold_where_there_are_some() -> None:
 
 
 # ------------------------------------------------------------------------------------ real time
-@pytest.mark.alone
+@pytest.mark.real_time
 @ON_EVERY_ROBOT
 def test_exact_gravity_torques_hold_the_arm(graph: Graph, tmp_path: Path, robot: Specimen) -> None:
     arm = kd.load(robot.urdf, joints=robot.joints)
@@ -196,7 +196,7 @@ def test_exact_gravity_torques_hold_the_arm(graph: Graph, tmp_path: Path, robot:
     assert np.abs(np.diff(record.time) - 1_000_000).max() < 1_000_000
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_computed_torques_at_every_state_follow_a_motion(graph: Graph, tmp_path: Path) -> None:
     arm, motion = kd.load(PANDA.urdf, joints=PANDA.joints), PANDA.motion
     begin = np.inf  # s; it rests until then
@@ -247,7 +247,7 @@ def test_the_last_command_is_kept_until_brakes_are_put_on(graph: Graph, tmp_path
 
 
 # ---------------------------------------------------------------------------------------- faults
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_states_go_wrong_as_they_are_told(graph: Graph, tmp_path: Path) -> None:
     client = graph.client
     with started(tmp_path, rate=100.0) as hardware:

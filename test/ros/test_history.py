@@ -33,7 +33,7 @@ LOG = logging.getLogger(__name__)
 ARM = arm_of(ROBOT.urdf)
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 def test_no_command_of_a_history_with_a_nemesis_is_wrong(graph: Graph, tmp_path: Path) -> None:
     place = tmp_path / "history"
     place.mkdir()
