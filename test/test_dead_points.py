@@ -7,6 +7,7 @@ hold it there: to stop the rocker is to stop the crank, which takes a force with
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from scipy.integrate import solve_ivp
 
 import kane_dynamics as kd
 from kane_dynamics.arrays import Array
+from kane_dynamics.simulation import impacts
+from kane_dynamics.simulation.complementarity import Rub, solve
 
 DAMPING, FRICTION, TORQUE, GRAVITY = 0.1, 0.05, 0.5, 9.81
 
@@ -128,6 +131,15 @@ def test_loops_in_c_and_in_python_pass_them_alike() -> None:
     np.testing.assert_allclose(*ends, rtol=0.0, atol=1e-10)
 
 
+def test_an_adaptive_method_passes_them() -> None:
+    robot = rough_four_bar()
+    motion = robot.simulate(0.1, *start(1.0, -12.0), torque=[TORQUE, 0, 0], method="dop853")
+    assert motion.completed, motion.message
+    assert motion.u[0, 2] * motion.u[-1, 2] < 0.0
+    expected, _ = turned(0.1, 1.0, -12.0)
+    np.testing.assert_allclose([motion.q[-1, 0], motion.u[-1, 0]], expected, atol=1e-6)
+
+
 STRETCHED, FOLDED = dead_point(COUPLER + CRANK), dead_point(COUPLER - CRANK) + np.pi
 
 
@@ -152,6 +164,18 @@ def test_friction_opposes_the_speed_after_a_blow() -> None:
     assert motion.checks.relative_energy_error < 1e-7
 
 
+def test_rounding_of_a_row_that_cannot_move_is_no_motion() -> None:
+    W = np.zeros((4, 4))  # of a linkage near its dead point, and a row out of its plane
+    W[np.ix_([0, 1, 3], [0, 1, 3])] = [
+        [2.068167731404871, -1.5453080926028446, 3.0116944382540916],
+        [-1.5453080926028449, 1.7318334070101657, -1.428568416877708],
+        [3.0116944382540916, -1.428568416877708, 5.555555555555555],
+    ]
+    v = np.array([3.660068720982702e-18, -1.2732472553298965e-18, 0.0, -1.2521214834850631e-07])
+    impulses = solve(W, v, [0, 1, 2], [Rub(3, (), 0.0, 0.0, True)])
+    np.testing.assert_allclose(W @ impulses, -v, atol=1e-12)
+
+
 def test_a_brake_that_slips_is_put_on_at_a_dead_point() -> None:
     brake = kd.Lock("brake", "d", limit=FRICTION, active=False)
     free = ROUGH.replace(f'friction="{FRICTION}"', "")
@@ -161,3 +185,15 @@ def test_a_brake_that_slips_is_put_on_at_a_dead_point() -> None:
     motion = robot.simulate(0.1, q, u * [1.0, 1.0, 0.0], torque=[TORQUE, 0, 0], switches=on)
     expected, _ = turned(0.1, FOLDED, 5.0)
     np.testing.assert_allclose([motion.q[-1, 0], motion.u[-1, 0]], expected, atol=1e-6)
+
+
+def test_a_blow_that_would_give_energy_ends_the_motion(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(*given: Any) -> Array:
+        return 3.0 * solve(*given)
+
+    monkeypatch.setattr(impacts, "solve", wrong)
+    bumper = kd.Lock("bumper", "d", least=float(directions(STRETCHED)[2]) + 1e-3)
+    robot = kd.load(ROUGH, constraints=[FOUR_BAR_LOOP, bumper], gravity=(0, -GRAVITY, 0))
+    motion = robot.simulate(0.1, *start(1.0, -6.0), torque=[TORQUE, 0, 0])
+    assert "energy no longer comes from the work" in motion.message
+    assert not motion.completed

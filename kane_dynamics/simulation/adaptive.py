@@ -136,10 +136,11 @@ class AdaptiveSteps(Run):
         What is held where it has been held before was let go by no more than the error of its
         position, which a stiff stop or controller turns into a force. From then on it must be
         pushed harder, twice as hard each time, until it moves further than the tolerance. All that
-        comes to rest is therefore held at first.
+        comes to rest is therefore held at first; but under constraints, where it may be at a dead
+        point.
         """
-        held = self.stuck
-        self.x = self.change(self.x, k, CHATTERS)
+        held, own = self.stuck, self.holding
+        self.x = self.change(self.x, k, 0 if own is not None and own.acts else CHATTERS)
         now = self.stuck & ~held
         if not now.any():
             return

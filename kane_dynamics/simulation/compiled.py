@@ -18,7 +18,7 @@ from kane_dynamics.codegen.address import source_address
 from kane_dynamics.codegen.compiler import source_text
 from kane_dynamics.kane import recombination
 from kane_dynamics.kane.embedded import order_of
-from kane_dynamics.simulation import constraints, holding, loop, problem, run
+from kane_dynamics.simulation import constraints, holding, impacts, loop, problem, run
 from kane_dynamics.simulation.balance import Judge
 from kane_dynamics.simulation.compiled_constraints import (
     LOOK,
@@ -63,6 +63,7 @@ CONSTANTS = {
     loop: ("WORSE", "DOUBT", "SLOW", "GOLDEN"),
     problem: ("SAME_TIME", "LARGEST_SPEED", "LARGEST_COORDINATE"),
     constraints: ("PARTS_AT_STOPS",),
+    impacts: ("GAINED",),
     recombination: ("REDUNDANT", "VANISHED", "LEFT_OVER", "STAYS_BELOW", "STEADY"),
     holding: (
         "CHOSEN_BELOW",

@@ -200,7 +200,12 @@ def _solved(matrix: Array, right: Array) -> Array:
         return right / matrix[0] if matrix[0, 0] != 0.0 else 0.0 * right
     sizes = np.abs(np.diagonal(matrix))
     there = sizes > VANISHED * sizes.max()
-    units = np.where(there, 1.0 / np.sqrt(np.where(there, sizes, 1.0)), 0.0)
+    if not there.all():  # what cannot move has no share in combinations of rows that vanish
+        found = np.zeros(len(right))
+        if there.any():
+            found[there] = _solved(matrix[np.ix_(there, there)], right[there])
+        return found
+    units = 1.0 / np.sqrt(sizes)
     scaled = matrix * units[:, None] * units
     left, s, across = np.linalg.svd(scaled)
     if s[-1] > 1e-8 * s[0]:

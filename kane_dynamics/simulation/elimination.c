@@ -14,7 +14,7 @@
 typedef void kernel(const double *const *in, double *out);
 
 enum { RUNNING, FINISHED, DIVERGED, SINGULAR, INPUT_FAULT, LIMIT_REACHED, DOUBTFUL };
-enum { EVENT = 10, UNSOLVABLE };
+enum { UNBALANCED = 9, EVENT, UNSOLVABLE };
 enum { UNWATCHED, PUSHES, OPEN }; /* what is watched of a row: its force, or its error */
 enum { NO_GRIP, STICKS, SLIDES };
 

@@ -353,8 +353,14 @@ static int impose(Run *r)
     memset(momentum, 0, (size_t)n * sizeof(double));
     status = constrain(c, mass_of(r, r->k), NULL, change, momentum, c->push,
                        named_forces(r, r->k2), 1);
-    for (int64_t i = 0; i < n; i++)
-        u[n] += momentum[i] * (u[i] + 0.5 * change[i]);
+    double kinetic = 0.0, gained = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        gained += momentum[i] * (u[i] + 0.5 * change[i]);
+        kinetic += 0.5 * u[i] * dot(mass_of(r, r->k) + i * n, u, n);
+    }
+    if (status == RUNNING && gained > GAINED * kinetic) /* the algebra has failed */
+        return UNBALANCED;
+    u[n] += gained;
     for (int64_t i = 0; i < n; i++)
         u[i] += change[i];
     return status;
