@@ -25,6 +25,11 @@ def message(problem: Problem, outcome: Outcome) -> str:
         )
     if outcome.status == Status.SINGULAR:
         return f"the mass matrix cannot be inverted after t = {t:g} s"
+    if outcome.status == Status.NO_CHOICE:
+        return (
+            f"the motion comes to a singular configuration after t = {t:g} s: constraints depend "
+            "on each other there, and no choice of independent speeds says how it goes on"
+        )
     if outcome.status == Status.INPUT_FAULT:
         return f"{outcome.fault}, after t = {t:g} s"
     if outcome.status == Status.LIMIT_REACHED:

@@ -137,6 +137,10 @@ class Named:
     def _called(self) -> dict[str, tuple[Function, list[str]]]:
         return {}
 
+    def rows_along(self, t: Array, q: Array, u: Array) -> Array:
+        """The same of many states (K, …), for constraints that keep no anchors."""
+        return self._call("constraint_rows", t=t[:, None], q=q, u=u)
+
     def drifts(self, t: float, q: Array, anchors: Array) -> Array:
         """(count,): what rows say of speeds that are zero, which is zero if nothing is driven."""
         if not self.constraints.drifts:

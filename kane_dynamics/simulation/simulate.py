@@ -22,6 +22,7 @@ from kane_dynamics.simulation.problem import Problem, problem_of
 from kane_dynamics.simulation.rates import evaluated
 from kane_dynamics.simulation.recording import COLUMNS, Outcome
 from kane_dynamics.simulation.request import Request
+from kane_dynamics.simulation.singular import ended_where_singular
 from kane_dynamics.simulation.status import Status
 from kane_dynamics.simulation.verification import difference, with_other_steps
 from kane_dynamics.simulation.watch import Cancel, ProgressChoice, Watch
@@ -66,7 +67,7 @@ def _simulated(
 ) -> tuple[Outcome, Motion]:
     watch, judge = Watch(problem.request.duration, progress, cancel), Judge(problem)
     try:
-        outcome = _integrated(problem, watch, judge)
+        outcome = ended_where_singular(problem, _integrated(problem, watch, judge))
     finally:
         watch.close()
     if not outcome.recording.done:

@@ -22,6 +22,7 @@ class Status(IntEnum):
     UNSOLVABLE = 11
     VIOLATED = 12
     STORM = 13
+    NO_CHOICE = 14
 
 
 class Ended(Exception):
