@@ -215,3 +215,8 @@ def test_work_that_is_not_known_is_not_judged() -> None:
     motion = system.simulate(0.1, [0.3, 1.1], [0.5, 0.0], step=5e-3, method="euler")
     assert np.isnan(motion.checks.energy_error)
     assert np.isnan(motion.checks.relative_energy_error)
+    coupled = {"coupled": me.dynamicsymbols("u") - me.dynamicsymbols("v")}
+    system = swinging_on_a_driven_pivot().system(backend="numpy", constraints=coupled)
+    motion = system.simulate(0.02, [0.3, 1.1], [0.5, 0.5], step=5e-3)
+    assert np.isnan(motion.checks.energy_error)
+    assert motion.checks.round_trip_error < 1e-10

@@ -69,18 +69,18 @@ def led_rod(**options: Any) -> kd.System:
     slider = origin.locatenew("slider", q[1] * N.x + q[2] * N.z)
     slider.set_vel(N, u[1] * N.x + u[2] * N.z)
     rod = crank.pos_from(slider)
-    rows = {"rod": (rod & N.x) ** 2 + (rod & N.y) ** 2 - 0.04, "drive": q[0] - 0.1 - t}
+    rows = {"rod": (rod & N.x) ** 2 + (rod & N.y) ** 2 - 0.04, "drive": q[0] - 0.5 - t}
     kane = me.KanesMethod(N, q, u, [a.diff(t) - b for a, b in zip(q, u)])
     parts = [me.Particle(str(each), each, 1.0) for each in (crank, slider)]
     return kd.System(kane, parts, [], {}, constraints=rows, **options)
 
 
-@pytest.mark.parametrize("options", [{"step": 2e-3}, {"method": "dop853"}])
+@pytest.mark.parametrize("options", [{"step": 2e-3}, {"method": "dop853", "tolerance": 1e-6}])
 def test_a_crank_that_is_led_beyond_its_rod_ends_the_motion(options: dict[str, Any]) -> None:
     system = led_rod(backend="numpy")
-    q, u = system.assemble([0.1, 0.5, 0.0], [1.0, 0.0, 0.1], fixed=["z", "w"])
+    q, u = system.assemble([0.5, 0.5, 0.0], [1.0, 0.0, 0.1], fixed=["z", "w"])
     motion = system.simulate(1.0, q, u, output_step=0.01, **options)
-    last = np.arcsin(2 / 3) - 0.1
+    last = np.arcsin(2 / 3) - 0.5
     assert "singular configuration" in motion.message
     assert last - 0.05 < motion.t[-1] < last
 
